@@ -171,6 +171,43 @@ const PLACES: readonly Place[] = [
     rows: [['a lock in a scene needs no approval', 'work.effects.map(guardedEffect)', 'work.effects']],
   },
   {
+    file: 'src/notices/notice-publisher.ts',
+    rows: [
+      [
+        'messages hold tokens that callers wrote where no secret is expected',
+        'const shown = withoutSecrets(notice);\n    this.',
+        'const shown = notice;\n    this.',
+      ],
+    ],
+  },
+  {
+    file: 'src/notices/notice-settings.ts',
+    rows: [
+      [
+        'quiet hours silence smoke and approvals',
+        ': ways.length === 0 && noticeKind(kind).isSilencedByName === true)',
+        ': ways.length < 0)',
+      ],
+    ],
+  },
+  {
+    file: 'src/connectors/push/web-push.ts',
+    rows: [
+      ['a message goes to the browser of another person', 'browser?.person !== message.recipient', 'browser === undefined'],
+      ['messages go to push services over http', "const isHttps = url?.protocol === 'https:';", 'const isHttps = url !== null;'],
+    ],
+  },
+  {
+    file: 'src/tools/builtin/notice-tools.ts',
+    rows: [
+      [
+        'everybody changes how others are told',
+        "if (!authorizer.authorize(principal, ['admin:hub']).allowed) {",
+        'if (authorizer === undefined) {',
+      ],
+    ],
+  },
+  {
     file: 'src/http/server/http-app.ts',
     rows: [
       [

@@ -2,8 +2,8 @@ import { repeat } from '../core/clock.ts';
 import type { HubContext } from '../core/context.ts';
 import type { Service } from '../core/lifecycle.ts';
 import { plain, visibleLine } from '../core/untrusted-text.ts';
-import { dateText } from './hub-notices.ts';
 import type { NoticePublisher, Subject } from './notice-publisher.ts';
+import { dateText } from './notice-settings.ts';
 
 const HOUR_MS = 3_600_000;
 const WARN_END_MS = 3 * 24 * HOUR_MS;
@@ -70,7 +70,13 @@ function subjectsOf(agent: NoticedAgent, nowMs: number): readonly Subject[] {
   const kind = type === 'automation' ? 'automation' : 'agent';
   const what = kind === 'automation' ? `The automation ${plain(agent.name)}` : `The agent ${plain(agent.name)}`;
   const subject = (state: string, title: string, text: string): readonly Subject[] => [
-    { kind, name: `${kind}/${id}/${state}/${agent.createdAtMs}`, title, text, path: '/#/agents' },
+    {
+      kind,
+      name: `${kind}/${id}/${state}/${agent.createdAtMs}`,
+      title,
+      text,
+      path: kind === 'automation' ? '/#/automations' : '/#/agents',
+    },
   ];
   const isEnded = status === 'killed' || status === 'expired';
   if (isEnded) {

@@ -6,7 +6,7 @@ import { isJsonObject, type Json } from '../core/json.ts';
 import type { Service } from '../core/lifecycle.ts';
 import { NOTICE_KINDS, type Notice } from '../core/notices.ts';
 import type { NoticePublisher } from './notice-publisher.ts';
-import { clockTime } from './notice-settings.ts';
+import { clockTime, dateText } from './notice-settings.ts';
 import type { NoticeStore } from './notice-store.ts';
 
 const SPACE = 'notices.approvals';
@@ -124,12 +124,18 @@ function noticeOf(view: ApprovalView, { noticeId, first, count, nowMs }: Message
     kind: 'approval',
     urgency: NOTICE_KINDS.approval.urgency,
     title: 'Approval needed',
-    text: `${approvalSummary(view)}${more}. Decide until ${clockTime(Date.parse(view.expires_at))}.`,
+    text: `${approvalSummary(view)}${more}. Decide until ${timeText(Date.parse(view.expires_at), nowMs)}.`,
     path: `/#/approvals/${first}`,
     ...(count > 1 && { count }),
     atMs: nowMs,
     untilMs: Date.parse(view.expires_at),
   };
+}
+
+/** Returns the time of day in the zone of the machine, such as `12:04`; with the day if it is not today. */
+function timeText(atMs: number, nowMs: number): string {
+  const day = dateText(atMs);
+  return day === dateText(nowMs) ? clockTime(atMs) : `${clockTime(atMs)} on ${day}`;
 }
 
 function readGroup(value: Json | undefined): RequestGroup | undefined {

@@ -6,6 +6,7 @@ import type { HubProblems } from '../core/health.ts';
 import type { Service } from '../core/lifecycle.ts';
 import { plain } from '../core/untrusted-text.ts';
 import type { NoticePublisher, Subject } from './notice-publisher.ts';
+import { dateText } from './notice-settings.ts';
 
 const DAY_MS = 86_400_000;
 const CHECK_MS = 15 * 60_000;
@@ -166,11 +167,4 @@ function endingTokens(tokens: readonly TokenRecord[], nowMs: number): readonly T
     const isReplaced = valid.some((other) => other.id !== id && other.agentId === agentId && other.expiresAtMs > expiresAtMs);
     return !isReplaced && lastsMs >= 2 * DAY_MS && expiresAtMs - nowMs <= Math.min(WARN_TOKEN_MS, lastsMs / 4);
   });
-}
-
-/** Returns the day in the zone of the machine, such as `2026-05-01`. */
-export function dateText(atMs: number): string {
-  const date = new Date(atMs);
-  const [month, day] = [date.getMonth() + 1, date.getDate()].map((part) => String(part).padStart(2, '0'));
-  return `${date.getFullYear()}-${month}-${day}`;
 }

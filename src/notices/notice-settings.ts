@@ -80,6 +80,13 @@ export function clockTime(atMs: number): string {
   return new Date(atMs).toTimeString().slice(0, 5);
 }
 
+/** Returns the day in the zone of the machine, such as `2026-05-01`. */
+export function dateText(atMs: number): string {
+  const date = new Date(atMs);
+  const [month, day] = [date.getMonth() + 1, date.getDate()].map((part) => String(part).padStart(2, '0'));
+  return `${date.getFullYear()}-${month}-${day}`;
+}
+
 /** Returns when a time of day comes next in the zone of the machine, in milliseconds since 1970. */
 function nextTime(time: string, afterMs: number): number {
   const [hours = 0, minutes = 0] = time.split(':').map(Number);

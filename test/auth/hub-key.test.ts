@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createECDH, createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -48,6 +48,16 @@ test('another hub seals the same secret otherwise', async () => {
   for (const path of [join(directory, 'hub.key'), backupCopyPath(join(directory, 'hub.key'))]) rmSync(path);
   const other = await started();
   expect(other.sealSecret('1234')).not.toBe(sealed);
+});
+
+test('the key pair for Web Push is one of P-256, the same over restarts, and another one at another hub', async () => {
+  const { publicKey, privateKey } = (await started()).pushKey;
+  const pair = createECDH('prime256v1');
+  pair.setPrivateKey(privateKey, 'base64url');
+  expect(pair.getPublicKey('base64url')).toBe(publicKey);
+  expect((await started()).pushKey).toEqual({ publicKey, privateKey });
+  for (const path of [join(directory, 'hub.key'), backupCopyPath(join(directory, 'hub.key'))]) rmSync(path);
+  expect((await started()).pushKey.publicKey).not.toBe(publicKey);
 });
 
 test('before the start and after the stop there is no key', async () => {

@@ -47,6 +47,17 @@ describe('a request for approval', () => {
     expect(link).toBe(`${PAGE}/#/approvals/${view.approval_id}`);
   });
 
+  test('that may wait until another day says which', async () => {
+    const clock = new TurnableClock(new Date(2026, 4, 1, 23, 55).getTime());
+    const approvals = await makeApprovals(clock);
+    await approvals.enrol('ann');
+    const reach = reachFake();
+    const { pass } = await startNotices(approvals, reach);
+    await approvals.file();
+    await pass(SOON_MS);
+    expect(reach.sent[0]?.message).toMatch(/Decide until 00:05 on 2026-05-02\.$/);
+  });
+
   test('goes over further ways only if it is still open after 30 s', async () => {
     const { file, pass, reach, say, ann } = await home();
     await file();
