@@ -20,6 +20,7 @@ import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import { LexicalEntitySearch } from '../../src/tools/search/entity-search.ts';
 import { LexicalToolSearch } from '../../src/tools/search/tool-search.ts';
 import { jobsHere, listAuthorizer, NO_OTHERS, owner, permissiveParts, TEST_OPTIONS } from '../../test/calls/pipeline-fixture.ts';
+import { NO_PEOPLE } from '../../test/no-people.ts';
 
 const SELF = 'hub-bench';
 
@@ -88,6 +89,7 @@ export function benchDoor({ events, readings, store, tools: own = [], audit }: D
       health: { health: () => health },
       problems: new HubProblems(),
       time: clock,
+      people: NO_PEOPLE,
       meshDrops: () => ({}),
       registrations: { record: () => undefined, isManagedBy: () => false },
       signChallenge: () => new Uint8Array(),

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { MeshPorts } from '../calls/mesh-ports.ts';
 import type { ToolRegistrar } from '../calls/registration/tool-registrar.ts';
 import type { UsageCounter } from '../calls/usage.ts';
+import type { PeopleDirectory, SignInService } from '../core/auth/people.ts';
 import type { Authenticator, Authorizer, Principal } from '../core/auth/principal.ts';
 import type { HubContext } from '../core/context.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
@@ -29,6 +30,7 @@ import { monitorRoutes } from '../http/routes/monitor-routes.ts';
 import { noticeRoutes } from '../http/routes/notice-routes.ts';
 import { pagePreferenceRoutes } from '../http/routes/page-preference-routes.ts';
 import { PageFiles, pageRoutes } from '../http/routes/page-routes.ts';
+import { peopleRoutes } from '../http/routes/people-routes.ts';
 import { sceneRoutes } from '../http/routes/scene-routes.ts';
 import { sensorRoutes } from '../http/routes/sensor-routes.ts';
 import { certificateView, systemRoutes, tlsRoutes } from '../http/routes/system-routes.ts';
@@ -36,7 +38,7 @@ import { capabilityRoutes, discoverRoutes, registrationRoutes, toolRoutes } from
 import { isLoopback } from '../http/server/addresses.ts';
 import { createHttpApp, type HttpApp } from '../http/server/http-app.ts';
 import { type HttpAddress, type HttpListener, HttpServer, type OpenListener, requireTls, serverUrl } from '../http/server/http-server.ts';
-import { ReadRateLimiter, TokenGuessLockout } from '../http/server/rate-limits.ts';
+import { FREE_INVITATION_FAILURES, ReadRateLimiter, TokenGuessLockout } from '../http/server/rate-limits.ts';
 import type { Route } from '../http/server/route.ts';
 import { type CertificateFacts, CertificateManager, type TlsOptions } from '../http/tls/certificate-manager.ts';
 import { ToolCatalogue } from '../http/tool-catalogue.ts';
@@ -76,6 +78,8 @@ export interface HttpApiCollaborators extends Pick<HubContext, 'clock' | 'logger
   readonly readings: ReadingStore;
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
+  /** The household, for sign-ins. */
+  readonly people: PeopleDirectory & SignInService;
   readonly metrics: MetricRegistry;
   readonly health: HealthSource;
   /** Receives problems with the certificate's files. */
@@ -93,6 +97,11 @@ export interface HttpApiOptions extends HttpAddress {
   readonly tls?: TlsOptions;
   /** Creates the listener. Default: a real HTTP server. Tests replace it. */
   readonly openListener?: OpenListener;
+}
+
+interface GuessLockouts {
+  readonly tokens: TokenGuessLockout;
+  readonly invitations: TokenGuessLockout;
 }
 
 /** The HTTP API of a hub. */
@@ -178,7 +187,8 @@ export class HttpApi implements Service {
         },
         { ...tls, host },
       );
-    this.#routes = this.#routeTable();
+    const guesses = this.#guessLockouts();
+    this.#routes = this.#routeTable(guesses.invitations);
     const requests = metrics.counter('atmo_http_requests_total', 'HTTP requests by route and status');
     this.app = createHttpApp(this.#routes, {
       authenticator,
@@ -187,7 +197,7 @@ export class HttpApi implements Service {
       onAnswer: (method, route, status) => requests.increment({ method, route, status: String(status) }),
       port: () => this.#port,
       isOwnName: (name) => this.#tls?.isOwnName(name) ?? false,
-      guesses: this.#tokenGuessLockout(),
+      guesses: guesses.tokens,
       reads,
     });
     this.#server = openListener(this.app, { clock, certificates: this.#tls });
@@ -241,19 +251,23 @@ export class HttpApi implements Service {
     this.#stopWatching = [];
   }
 
-  /** Returns the lockout for clients that guess tokens. Each lockout is logged and reported as an event once. */
-  #tokenGuessLockout(): TokenGuessLockout {
+  /** Returns the lockouts for clients that guess tokens or invitations. Each lockout is logged and reported as an event once. */
+  #guessLockouts(): GuessLockouts {
     const { clock, events, logger, metrics } = this.#collaborators;
     const lockouts = metrics.counter('atmo_http_lockouts_total', 'Sources that were locked out for guessing tokens');
-    return new TokenGuessLockout(clock, (source, { failures, lockedMs }) => {
+    const onLockout = (source: string, { failures, lockedMs }: { readonly failures: number; readonly lockedMs: number }) => {
       lockouts.increment();
       const facts = { source, failures, locked_ms: lockedMs };
       logger.warn('http.token_guesses', facts);
       events.emit('hub.warning', 'http', { warning: 'http.token_guesses', ...facts });
-    });
+    };
+    return {
+      tokens: new TokenGuessLockout(clock, onLockout),
+      invitations: new TokenGuessLockout(clock, onLockout, FREE_INVITATION_FAILURES),
+    };
   }
 
-  #routeTable(): readonly Route[] {
+  #routeTable(invitations: TokenGuessLockout): readonly Route[] {
     const all = this.#collaborators;
     const catalogue = this.#catalogue;
     const home = this.#home;
@@ -281,6 +295,12 @@ export class HttpApi implements Service {
       ...aboutTools(previewRoutes({ catalogue, home })),
       ...meshRoutes(all.pipeline),
       ...approvalRoutes(all.pipeline),
+      ...peopleRoutes({
+        pipeline: all.pipeline,
+        people: all.people,
+        authorizer: all.authorizer,
+        guesses: invitations,
+      }),
       ...noticeRoutes(all.pipeline),
       ...jobRoutes(all.jobs),
       ...aboutTools(capabilityRoutes({ capabilities: all.capabilities, catalogue, home })),
@@ -362,6 +382,7 @@ export function openHttp(
       entities: new LexicalEntitySearch(homeNames),
       authenticator: auth.authenticator,
       authorizer: auth.authorizer,
+      people: auth.people,
       signChallenge: (statement) => sign(null, statement, auth.key.privateKey),
       metrics: new MetricRegistry(),
       meshDrops,

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../core/json.ts';
 import { PendingCalls } from './api/approvals.ts';
-import { browserStorage } from './api/browser-storage.ts';
+import { browserStorage, tabStorage } from './api/browser-storage.ts';
 import { browserWait, EventStream } from './api/event-stream.ts';
 import { HomePlan } from './api/home-plan.ts';
 import { HomeStore } from './api/home-store.ts';
@@ -10,7 +10,8 @@ import { PagePreferences } from './api/page-preferences.ts';
 import { PageWorker } from './api/page-worker.ts';
 import { PushSubscriptions } from './api/push.ts';
 import { pushBrowser } from './api/push-browser.ts';
-import { type Login, loginOfFragment, Session, tabStorage } from './api/session.ts';
+import { type Login, loginOfFragment, Session } from './api/session.ts';
+import { invitationOfFragment, type Post, SignInRenewal } from './api/sign-in.ts';
 import { Router } from './router.ts';
 
 /** A tool call that a person makes on this page. */
@@ -37,15 +38,22 @@ export class App {
   readonly worker: PageWorker;
   readonly push: PushSubscriptions;
   readonly installation: Installation;
+  /** Sends a request without a token. */
+  readonly post: Post;
+  readonly #renewal: SignInRenewal;
   readonly #stream: EventStream;
   #isListening = false;
 
   constructor() {
-    this.session = new Session({ tab: tabStorage(sessionStorage), browser: browserStorage(indexedDB) });
+    this.session = new Session({ tab: tabStorage(sessionStorage, indexedDB), browser: browserStorage(indexedDB) });
+    this.post = (path, init) => fetch(path, init);
+    this.#renewal = new SignInRenewal(this.session, this.post);
     this.hub = new HubClient({
       fetch: (path, init) => fetch(path, init),
       token: () => this.session.login?.token,
-      onRefused: ({ code }) => void this.session.signOut(code),
+      renew: () => this.#renewal.renew(),
+      // A sign-in ends only when the hub refuses to renew it, which `renew` has tried by then.
+      onRefused: ({ code }) => void (this.session.login?.signIn || this.session.signOut(code)),
       onUnreachable: () => this.#stream.reconnect(),
       build: { script: scriptPath(), reload: () => location.reload() },
     });
@@ -87,10 +95,13 @@ export class App {
     const login = takeLogin();
     await this.session.restore();
     if (login) await this.session.receiveLogin(login);
+    this.#takeInvitation();
+    this.#renewal.start();
     // If the page is already open, a link changes only the fragment of the URL, and the browser does not load the page again.
     window.addEventListener('hashchange', () => {
       const other = takeLogin();
       if (other) void this.session.receiveLogin(other);
+      this.#takeInvitation();
     });
     this.router.start();
     this.router.subscribe(() => this.worker.reloadIfOutdated());
@@ -122,8 +133,21 @@ export class App {
     await this.session.signOut();
   }
 
+  /** Tries to continue a sign-in that was paused. */
+  resume(): Promise<boolean> {
+    return this.#renewal.renew();
+  }
+
+  /** Takes an invitation out of the page's URL, because the URL is visible and stored in the history. */
+  #takeInvitation(): void {
+    const code = invitationOfFragment(location.hash);
+    if (code === undefined) return;
+    history.replaceState(null, '', location.pathname);
+    this.session.receiveInvitation(code);
+  }
+
   #follow(): void {
-    const isSignedIn = this.session.login !== undefined;
+    const isSignedIn = this.session.login !== undefined && this.session.pausedBy === undefined;
     if (isSignedIn === this.#isListening) return;
     this.#isListening = isSignedIn;
     if (isSignedIn) {

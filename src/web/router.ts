@@ -22,6 +22,7 @@ const ROUTES = [
   { route: 'tools', title: 'tools.title', icon: 'tools', element: 'atmo-page-tools', place: 'main' },
   { route: 'add-device', title: 'add_device.title', icon: 'plus', element: 'atmo-page-add-device', place: 'more' },
   { route: 'activity', title: 'activity.title', icon: 'activity', element: 'atmo-page-activity', place: 'more' },
+  { route: 'people', title: 'people.title', icon: 'people', element: 'atmo-page-people', place: 'more' },
   { route: 'automations', title: 'automations.title', icon: 'sparkle', element: 'atmo-page-automations', place: 'more' },
   { route: 'agents', title: 'agents.title', icon: 'agent', element: 'atmo-page-agents', place: 'more' },
   { route: 'tokens', title: 'tokens.title', icon: 'key', element: 'atmo-page-tokens', place: 'more' },

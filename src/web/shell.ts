@@ -1,12 +1,11 @@
 import './components/misclick-guard.ts';
+import './sign-in-view.ts';
 import { html, nothing, type TemplateResult } from 'lit';
 import { escapeAllHidden } from '../core/untrusted-text.ts';
 import { type CallOutcome, canSignDecisions, type PendingCall, submitDecision } from './api/approvals.ts';
 import { HubError, messageOf } from './api/hub-client.ts';
-import { loginOfPaste, type Session } from './api/session.ts';
 import type { App } from './app.ts';
 import { closeDialog, modalDialog } from './components/dialog.ts';
-import { formValues } from './components/form-values.ts';
 import { timeWords } from './components/formatting.ts';
 import { icon } from './components/icon.ts';
 import { languageChoice } from './components/language-choice.ts';
@@ -57,7 +56,8 @@ export class Shell extends LightElement {
   protected override render(): TemplateResult {
     const { app } = this;
     if (!app) return html``;
-    if (!app.session.login) return signInView(app.session);
+    const { login, invitation, pausedBy } = app.session;
+    if (!login || invitation !== undefined || pausedBy !== undefined) return html`<atmo-sign-in .app=${app}></atmo-sign-in>`;
     return html`
       <a class="skip" href="#main" @click=${this.#skip}>${text('shell.skip')}</a>
       <div class="frame">
@@ -271,39 +271,4 @@ export class Shell extends LightElement {
 function showBadge(waiting: number): void {
   // Browsers without badges do not have the function, and some reject where the page is not installed.
   void navigator.setAppBadge?.(waiting)?.catch(() => undefined);
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  TOKEN_EXPIRED: 'Your token has expired. Sign in with a new one.',
-  TOKEN_INVALID: 'The hub does not take this token: it was revoked, or is for another hub.',
-};
-
-function signInView(session: Session): TemplateResult {
-  const reason = session.endedBy === undefined ? undefined : (REASONS[session.endedBy] ?? 'The hub did not take this token.');
-  return html`
-    <main class="sign-in" id="main">
-      <form class="card" @submit=${(event: SubmitEvent) => void signIn(event, session)}>
-        <span class="brand-mark large" aria-hidden="true"></span>
-        <h1>${text('sign_in.title')}</h1>
-        <p class="quiet">Run <code>atmo monitor</code> on the hub and open the link that it shows, or paste a token.</p>
-        ${reason === undefined ? nothing : html`<p class="alert" role="alert">${icon('warning')}${reason}</p>`}
-        <label class="field"><span class="label">Token or link</span>
-          <input name="token" type="password" autocomplete="off" spellcheck="false" required placeholder="at1.…" /></label>
-        <label class="check"><input type="checkbox" name="keep" /><span>Stay signed in on this browser</span></label>
-        <button class="button primary wide" type="submit">Sign in</button>
-      </form>
-    </main>
-  `;
-}
-
-async function signIn(event: SubmitEvent, session: Session): Promise<void> {
-  const { token = '', keep } = formValues(event);
-  const login = loginOfPaste(token);
-  if (login) return session.signIn(login, { isKept: keep === 'on' });
-  const form = event.currentTarget;
-  const field = form instanceof HTMLFormElement ? form.elements.namedItem('token') : null;
-  if (!(field instanceof HTMLInputElement)) return;
-  field.setCustomValidity('This is neither a token nor a link of atmo monitor.');
-  field.reportValidity();
-  field.oninput = () => field.setCustomValidity('');
 }

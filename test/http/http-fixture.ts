@@ -17,6 +17,7 @@ import { CapabilityCatalogue } from '../../src/tools/registry/capability-catalog
 import { LexicalEntitySearch } from '../../src/tools/search/entity-search.ts';
 import { LexicalToolSearch } from '../../src/tools/search/tool-search.ts';
 import { agent, jobsHere, makePipeline, makeTool, owner } from '../calls/pipeline-fixture.ts';
+import { NO_PEOPLE } from '../no-people.ts';
 
 export const PORT = 8081;
 export const HOST = `127.0.0.1:${PORT}`;
@@ -156,6 +157,7 @@ export function makeHttpApi(
       homeNames: NO_HOME_NAMES,
       health: { health: () => health },
       problems: new HubProblems(),
+      people: NO_PEOPLE,
       ...unusedHttpParts,
       logger: createLogger('debug', (line) => logged.push(line)),
       ...extra,

@@ -138,6 +138,7 @@ class RouteDispatcher {
       path,
       ...parsed,
       trace,
+      source: sourceOf(context.env?.incoming?.socket.remoteAddress),
       request,
       // This is a getter, because the adaptor creates an AbortController when the signal is first read.
       get signal() {

@@ -13,8 +13,10 @@ interface SourceRecord {
 
 type OnLockout = (source: string, facts: { readonly failures: number; readonly lockedMs: number }) => void;
 
-/** Number of wrong tokens that cause the first lockout. It is high, because some outdated tokens are no attack. */
+/** Default number of wrong tokens that cause the first lockout. It is high, because some outdated tokens are no attack. */
 const FREE_FAILURES = 100;
+/** Number of wrong invitations that cause the first lockout. A person mistypes a code a few times at most. */
+export const FREE_INVITATION_FAILURES = 10;
 const FIRST_LOCK_MS = 30_000;
 const LONGEST_LOCK_MS = 3_600_000;
 /** Milliseconds after the last failure of a source until all its failures are forgotten. */
@@ -31,6 +33,7 @@ const MAX_KNOWN_EACH = 16;
 export class TokenGuessLockout {
   readonly #clock: Clock;
   readonly #onLockout: OnLockout;
+  readonly #freeFailures: number;
   /** Failure records by source, ordered by the time of the last failure. */
   readonly #sources = new Map<string, SourceRecord>();
   /** Digests of valid tokens by account. Accounts and their tokens are in the order of their last use. */
@@ -38,9 +41,11 @@ export class TokenGuessLockout {
   /** The last valid token. Most requests repeat it, and then its digest need not be computed. */
   #lastValid = '';
 
-  constructor(clock: Clock, onLockout: OnLockout) {
+  /** `freeFailures` is the number of wrong tokens that cause the first lockout. */
+  constructor(clock: Clock, onLockout: OnLockout, freeFailures = FREE_FAILURES) {
     this.#clock = clock;
     this.#onLockout = onLockout;
+    this.#freeFailures = freeFailures;
   }
 
   /** Throws RATE_LIMITED with `retry_after_ms` while the source is locked out, unless the token was valid before. */
@@ -72,11 +77,11 @@ export class TokenGuessLockout {
     const before = this.#fresh(source, nowMs);
     if (before?.lastFailed === lastFailed) return;
     const failures = (before?.failures ?? 0) + 1;
-    const lockedMs = failures < FREE_FAILURES ? 0 : Math.min(FIRST_LOCK_MS * 2 ** (failures - FREE_FAILURES), LONGEST_LOCK_MS);
+    const lockedMs = failures < this.#freeFailures ? 0 : Math.min(FIRST_LOCK_MS * 2 ** (failures - this.#freeFailures), LONGEST_LOCK_MS);
     this.#sources.delete(source);
     this.#sources.set(source, { failures, lastFailureMs: nowMs, lockedUntilMs: nowMs + lockedMs, lastFailed });
     dropOldest(this.#sources, MAX_SOURCES);
-    if (failures === FREE_FAILURES) this.#onLockout(source, { failures, lockedMs });
+    if (failures === this.#freeFailures) this.#onLockout(source, { failures, lockedMs });
   }
 
   #isKnown(digest: string): boolean {

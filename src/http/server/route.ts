@@ -16,6 +16,8 @@ export interface RouteRequest {
   /** The request's body if it is a list. Only some routes accept a list. */
   readonly list?: readonly Json[];
   readonly trace: Trace;
+  /** Where the request comes from, as the lockouts count it: an address, a network, or `local` for this machine. */
+  readonly source: string;
   /** The original request, whose body has already been read. */
   readonly request: Request;
   /** Signal that aborts if the client disconnects before the response. */

@@ -1,9 +1,9 @@
-import { getPublicKeyAsync, signAsync, utils } from '@noble/ed25519';
+import { getPublicKeyAsync, signAsync } from '@noble/ed25519';
 import { APPROVAL_DOMAIN, type ApprovalStatement, approvalPayload } from '../../codec/approval-payload.ts';
-import { base64UrlOf, bytesOfBase64Url, type SigningKey, signWith } from './signing-key.ts';
+import { base64UrlOf, bytesOfBase64Url, isEs256, type SigningKey, signWith } from './signing-key.ts';
 
-/** The protected COSE header {1: -8}, which selects EdDSA, as a CBOR byte string (RFC 9052 §3.1). */
-const PROTECTED = [0x43, 0xa1, 0x01, 0x27];
+/** The protected COSE header as a CBOR byte string (RFC 9052 §3.1): {1: -8} selects EdDSA, {1: -7} ES256. */
+const PROTECTED = { eddsa: [0x43, 0xa1, 0x01, 0x27], es256: [0x43, 0xa1, 0x01, 0x26] } as const;
 const ARRAY_OF_FOUR = 0x84;
 const EMPTY_MAP = 0xa0;
 /** The CBOR text string `Signature1`, the context of a COSE_Sign1 signature (RFC 9052 §4.4). */
@@ -15,15 +15,10 @@ const CONTEXT = [0x6a, ...new TextEncoder().encode('Signature1')];
  */
 export async function signApproval(statement: ApprovalStatement, key: string | SigningKey): Promise<string> {
   const payload = byteString(approvalPayload(statement));
-  const signed = Uint8Array.of(ARRAY_OF_FOUR, ...CONTEXT, ...PROTECTED, ...byteString(APPROVAL_DOMAIN), ...payload);
+  const header = typeof key !== 'string' && isEs256(key) ? PROTECTED.es256 : PROTECTED.eddsa;
+  const signed = Uint8Array.of(ARRAY_OF_FOUR, ...CONTEXT, ...header, ...byteString(APPROVAL_DOMAIN), ...payload);
   const signature = byteString(await (typeof key === 'string' ? signAsync(signed, bytesOfBase64Url(key)) : signWith(key, signed)));
-  return base64UrlOf(Uint8Array.of(ARRAY_OF_FOUR, ...PROTECTED, EMPTY_MAP, ...payload, ...signature));
-}
-
-/** Makes an Ed25519 key pair in base64url. The seed (private key) stays in the browser. The public key is sent to the hub for enrolment. */
-export async function makeBrowserKey(): Promise<{ readonly seed: string; readonly publicKey: string }> {
-  const seed = utils.randomSecretKey();
-  return { seed: base64UrlOf(seed), publicKey: await publicKeyOf(base64UrlOf(seed)) };
+  return base64UrlOf(Uint8Array.of(ARRAY_OF_FOUR, ...header, EMPTY_MAP, ...payload, ...signature));
 }
 
 /** Returns the public key that belongs to a seed or a key object, in base64url. */

@@ -7,6 +7,8 @@ export interface HubClientParts {
   readonly fetch: (path: string, init: RequestInit) => Promise<Response>;
   /** Returns the token of the signed-in person. */
   readonly token: () => string | undefined;
+  /** Gets a new token after the hub rejected the token, and returns whether there is one. */
+  readonly renew?: () => Promise<boolean>;
   /** Called when the hub rejects the token. The token has expired, was revoked, or is invalid. */
   readonly onRefused: (error: HubError) => void;
   /** Called when no response came, so that the page looks at its connection at once. */
@@ -88,7 +90,18 @@ export class HubClient {
     return body as Answer;
   }
 
-  async #send(method: string, path: string, { signal, headers, body }: RequestOptions & { readonly body?: JsonObject }): Promise<Response> {
+  /** Sends a request. If the hub rejects the token, gets a new one and sends it again, once. A rejected request was not carried out. */
+  async #send(method: string, path: string, options: RequestOptions & { readonly body?: JsonObject }): Promise<Response> {
+    const response = await this.#sendOnce(method, path, options);
+    if (response.status !== 401 || !(await this.#parts.renew?.())) return response;
+    return this.#sendOnce(method, path, options);
+  }
+
+  async #sendOnce(
+    method: string,
+    path: string,
+    { signal, headers, body }: RequestOptions & { readonly body?: JsonObject },
+  ): Promise<Response> {
     const token = this.#parts.token();
     const init: RequestInit = {
       method,

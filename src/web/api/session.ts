@@ -16,6 +16,8 @@ export class Session extends Observable {
   #offered: Login | undefined;
   #endedBy: ErrorCode | undefined;
   #isKept = false;
+  #invitation: string | undefined;
+  #pausedBy: string | undefined;
 
   constructor(storages: LoginStorages) {
     super();
@@ -39,6 +41,37 @@ export class Session extends Observable {
   /** True if the login remains stored after the tab is closed. */
   get isKept(): boolean {
     return this.#isKept;
+  }
+
+  /** The code of the invitation that the person has opened; undefined if there is none. */
+  get invitation(): string | undefined {
+    return this.#invitation;
+  }
+
+  /** Why the person is not admitted at this time; undefined if the person is. */
+  get pausedBy(): string | undefined {
+    return this.#pausedBy;
+  }
+
+  /** Stores or drops an invitation. It is used only after the person agreed, because anybody can make such a link. */
+  receiveInvitation(code: string | undefined): void {
+    this.#invitation = code;
+    this.changed();
+  }
+
+  /** Shows why the person is not admitted at this time. The sign-in is kept. */
+  pause(reason: string): void {
+    this.#pausedBy = reason;
+    this.changed();
+  }
+
+  /** Stores the login with its new token. */
+  async renewed(login: Login): Promise<void> {
+    const storage = this.#isKept ? this.#storages.browser : this.#storages.tab;
+    await storage.save(login);
+    this.#login = login;
+    this.#pausedBy = undefined;
+    this.changed();
   }
 
   /** Loads the stored login. Called after a reload. */
@@ -80,16 +113,18 @@ export class Session extends Observable {
     await this.#storages.browser.clear().catch(() => undefined);
     const storage = isKept ? this.#storages.browser : this.#storages.tab;
     await storage.save(login);
-    // The browser's storage may have replaced the seed by a non-extractable key. The page then uses that key too.
-    this.#login = (isKept && (await storage.load())) || login;
+    // The storage may have replaced the seed by a key that nobody can export. The page then uses that key too.
+    this.#login = { ...login, ...(await storage.load()) };
     this.#offered = undefined;
     this.#isKept = isKept;
+    this.#invitation = undefined;
+    this.#pausedBy = undefined;
     this.#endedBy = undefined;
     this.changed();
   }
 
   /** Adds a key that this browser made to the login, so that the person can approve in this browser. */
-  async keepKey(person: string, key: string): Promise<void> {
+  async keepKey(person: string, key: SigningKey): Promise<void> {
     if (this.#login) await this.signIn({ ...this.#login, person, key }, { isKept: this.#isKept });
   }
 
@@ -97,11 +132,21 @@ export class Session extends Observable {
   async signOut(endedBy?: ErrorCode): Promise<void> {
     if (!this.#login) return;
     this.#login = undefined;
+    this.#pausedBy = undefined;
     this.#endedBy = endedBy;
     this.changed();
     await this.#storages.tab.clear();
     await this.#storages.browser.clear().catch(() => undefined);
   }
+}
+
+/** The sign-in of this browser on the hub, which gives the login's tokens. Times are ISO 8601. */
+export interface BrowserSignIn {
+  readonly id: string;
+  /** The person's name to read. */
+  readonly title: string;
+  readonly issuedAt: string;
+  readonly expiresAt: string;
 }
 
 /** A login: a token and, for an approver, the person's name and private key. */
@@ -110,6 +155,8 @@ export interface Login {
   readonly person?: string;
   /** The seed of the Ed25519 key (32 bytes in base64url), or a key object that cannot be exported. */
   readonly key?: string | SigningKey;
+  /** Absent for a token that nobody renews, such as that of a link of `atmo monitor`. */
+  readonly signIn?: BrowserSignIn;
 }
 
 const FRAGMENT = /^#login=([A-Za-z0-9_.~-]{1,8192})$/;
@@ -136,12 +183,21 @@ function loginOfJson(text: string): Login | undefined {
 /** Returns the login in a parsed value. Omits a key that is not a seed. Returns undefined if the value contains no valid token. */
 export function loginOf(value: unknown): Login | undefined {
   if (!isJsonObject(value) || typeof value.token !== 'string' || !TOKEN.test(value.token)) return undefined;
-  const { token, person, key } = value;
+  const { token, person, key, signIn } = value;
+  const kept = signInOf(signIn);
   return {
     token,
+    ...(kept && { signIn: kept }),
     ...(typeof person === 'string' && { person }),
     ...(typeof key === 'string' && SEED.test(key) && { key }),
   };
+}
+
+function signInOf(value: unknown): BrowserSignIn | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { id, title, issuedAt, expiresAt } = value;
+  const isWhole = [id, title, issuedAt, expiresAt].every((one) => typeof one === 'string');
+  return isWhole ? { id: String(id), title: String(title), issuedAt: String(issuedAt), expiresAt: String(expiresAt) } : undefined;
 }
 
 /** Returns the login in a pasted text, which may be a token, a whole link or JSON. Returns undefined if it is none of these. */
@@ -161,12 +217,3 @@ export interface LoginStorage {
 
 /** The key under which the login is stored. */
 export const STORAGE_KEY = 'atmosphere-login';
-
-/** Returns storage that holds the login until the tab is closed. */
-export function tabStorage(storage: Storage): LoginStorage {
-  return {
-    load: async () => loginOfJson(storage.getItem(STORAGE_KEY) ?? ''),
-    save: async (login) => storage.setItem(STORAGE_KEY, JSON.stringify(login)),
-    clear: async () => storage.removeItem(STORAGE_KEY),
-  };
-}

@@ -1,5 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { messageOf } from '../api/hub-client.ts';
+import { makeSigningKey } from '../api/signing-key.ts';
 import type { App } from '../app.ts';
 import { formValues } from '../components/form-values.ts';
 import { icon } from '../components/icon.ts';
@@ -60,8 +61,7 @@ export class BrowserKeyCard extends LightElement {
 
   async #enrol(event: SubmitEvent): Promise<void> {
     const { person = '', label } = formValues(event);
-    const { makeBrowserKey } = await this.app.hub.part(() => import('../api/approval-signature.ts'));
-    await this.app.session.keepKey(person, (await makeBrowserKey()).seed);
+    await this.app.session.keepKey(person, await makeSigningKey());
     await this.#load();
     await this.#enrolKey(label || undefined);
   }

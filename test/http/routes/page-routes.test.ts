@@ -32,6 +32,7 @@ async function ask(path: string, headers: Readonly<Record<string, string>> = {})
       principal: { id: 'nobody', kind: 'agent', permissions: [] },
       path: { name: path.replace('/assets/', '') },
       body: {},
+      source: 'local',
       trace: { requestId: 'r', traceId: 't', traceparent: 'p' },
       request,
       signal: request.signal,

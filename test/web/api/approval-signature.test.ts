@@ -1,8 +1,8 @@
-import { createPublicKey } from 'node:crypto';
+import { createPublicKey, randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { ApprovalStatement } from '../../../src/codec/approval-payload.ts';
 import { isSignedStatement } from '../../../src/codec/approval-statement.ts';
-import { makeBrowserKey, publicKeyOf, signApproval } from '../../../src/web/api/approval-signature.ts';
+import { publicKeyOf, signApproval } from '../../../src/web/api/approval-signature.ts';
 import { submitDecision } from '../../../src/web/api/approvals.ts';
 import { HubClient } from '../../../src/web/api/hub-client.ts';
 import { signingKeyOf } from '../../../src/web/api/signing-key.ts';
@@ -17,11 +17,17 @@ const statement: ApprovalStatement = {
   expires_at: '2026-01-01T00:10:00.000Z',
   person: 'ann',
 };
+/** A key as links carry it. */
+async function makeSeed() {
+  const seed = randomBytes(32).toString('base64url');
+  return { seed, publicKey: await publicKeyOf(seed) };
+}
+
 const keyObject = (publicKey: string) => createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: publicKey }, format: 'jwk' });
 
 describe('a decision that the browser signed', () => {
   test('is accepted by the hub, at either length of payload', async () => {
-    const { seed, publicKey } = await makeBrowserKey();
+    const { seed, publicKey } = await makeSeed();
     const long = { ...statement, tool: `matter:${'a'.repeat(150)}@1.0.0` };
     for (const one of [statement, { ...statement, tool: 'a', expires_at: '', hub: '' }, long]) {
       expect(isSignedStatement(await signApproval(one, seed), one, keyObject(publicKey))).toBe(true);
@@ -29,7 +35,7 @@ describe('a decision that the browser signed', () => {
   });
 
   test('is the same with a key that cannot be exported', async () => {
-    const { seed, publicKey } = await makeBrowserKey();
+    const { seed, publicKey } = await makeSeed();
     const kept = await signingKeyOf(seed);
     if (!kept) throw new TypeError('this Node knows no Ed25519');
     expect([kept.publicKey, await publicKeyOf(kept), kept.privateKey.extractable]).toEqual([publicKey, publicKey, false]);
@@ -38,7 +44,7 @@ describe('a decision that the browser signed', () => {
   });
 
   test('is invalid for another decision, call or person', async () => {
-    const { seed, publicKey } = await makeBrowserKey();
+    const { seed, publicKey } = await makeSeed();
     const signature = await signApproval(statement, seed);
     for (const other of [{ decision: 'deny' as const }, { call_hash: 'ee'.repeat(32) }, { person: 'bob' }]) {
       expect(isSignedStatement(signature, { ...statement, ...other }, keyObject(publicKey))).toBe(false);
@@ -46,7 +52,7 @@ describe('a decision that the browser signed', () => {
   });
 
   test('is sent with the name under which the key is enrolled', async () => {
-    const { seed } = await makeBrowserKey();
+    const { seed } = await makeSeed();
     const bodies: Record<string, string>[] = [];
     const hub = new HubClient({
       fetch: async (path, init) => {

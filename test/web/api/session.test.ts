@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Login, type LoginStorage, loginOfFragment, loginOfPaste, Session } from '../../../src/web/api/session.ts';
-import { base64UrlOf, bytesOfBase64Url } from '../../../src/web/api/signing-key.ts';
+import { base64UrlOf, bytesOfBase64Url, makeSigningKey } from '../../../src/web/api/signing-key.ts';
 
 const KEY = 'A'.repeat(43);
 const link = (login: unknown): string => `#login=${Buffer.from(JSON.stringify(login)).toString('base64url')}`;
@@ -105,8 +105,9 @@ describe('a session', () => {
   test('keeps a key that this browser made', async () => {
     const { session, storages } = sessionOf();
     await session.signIn({ token: 'at1.abcdef' });
-    await session.keepKey('ann', KEY);
-    expect(storages.tab.login).toEqual({ token: 'at1.abcdef', person: 'ann', key: KEY });
+    const key = await makeSigningKey();
+    await session.keepKey('ann', key);
+    expect(storages.tab.login).toEqual({ token: 'at1.abcdef', person: 'ann', key });
   });
 
   test('of a person who is signed in is not replaced by a link before the person has agreed', async () => {

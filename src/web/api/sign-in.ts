@@ -1,0 +1,137 @@
+import { type SignInAction, signInStatement } from '../../core/auth/people.ts';
+import { isErrorCode } from '../../core/errors.ts';
+import { isJsonObject, type JsonObject, tryParseJson } from '../../core/json.ts';
+import { HubError } from './hub-client.ts';
+import type { Login, Session } from './session.ts';
+import { base64UrlOf, isSigningKey, makeSigningKey, type SigningKey, signWith } from './signing-key.ts';
+
+const FRAGMENT = /^#invite=([0-9A-Za-z-]{26,40})$/;
+/** The page renews a token that has less than this part of its life left. */
+const RENEW_BELOW = 0.5;
+/** Milliseconds between checks whether the token has to be renewed. Timers stop while a phone sleeps, so one long timer would not do. */
+const CHECK_MS = 60_000;
+
+/** Sends a POST request without a token. */
+export type Post = (path: string, init: RequestInit) => Promise<Response>;
+
+/** Returns the code of the invitation in the page's URL; undefined if there is none. */
+export function invitationOfFragment(fragment: string): string | undefined {
+  return FRAGMENT.exec(fragment)?.[1];
+}
+
+/** Makes a key, signs in with an invitation, and returns the login. Throws HubError with the hub's reason if the hub refuses. */
+export async function acceptInvitation(post: Post, code: string, label: string): Promise<Login> {
+  const key = await makeSigningKey();
+  const plain = code.toUpperCase().replaceAll('-', '');
+  const answer = await send(post, '/api/v1/sign-ins', {
+    code: plain,
+    key: key.publicKey,
+    label,
+    ...(await proofOf(post, key, ['accept', plain])),
+  });
+  return loginOfAnswer(answer, key);
+}
+
+async function proofOf(post: Post, key: SigningKey, [action, subject]: readonly [SignInAction, string]): Promise<JsonObject> {
+  const { challenge } = await send(post, '/api/v1/sign-ins/challenge', {});
+  const given = String(challenge);
+  return { challenge: given, signature: base64UrlOf(await signWith(key, signInStatement(action, subject, given))) };
+}
+
+function loginOfAnswer({ token, person, title, sign_in_id: id, expires_at: expiresAt }: JsonObject, key: SigningKey): Login {
+  const signIn = { id: String(id), title: String(title), issuedAt: new Date().toISOString(), expiresAt: String(expiresAt) };
+  return { token: String(token), person: String(person), key, signIn };
+}
+
+async function send(post: Post, path: string, body: JsonObject): Promise<JsonObject> {
+  const init: RequestInit = {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    cache: 'no-store',
+    credentials: 'omit',
+    body: JSON.stringify(body),
+  };
+  const response = await post(path, init).catch(() => undefined);
+  if (!response) throw new HubError('HUB_UNREACHABLE', 'The hub does not answer; is it running, and is this device in its network?');
+  const answer = tryParseJson(await response.text());
+  if (response.ok && isJsonObject(answer)) return answer;
+  const { code, detail } = isJsonObject(answer) ? answer : {};
+  const message = typeof detail === 'string' ? detail : `The hub answered with status ${response.status}`;
+  throw new HubError(isErrorCode(code) ? code : 'INTERNAL_ERROR', message, { status: response.status });
+}
+
+/** Renews the token of a sign-in before it ends, so that a person stays signed in until the sign-in is ended on the hub. */
+export class SignInRenewal {
+  readonly #session: Session;
+  readonly #post: Post;
+  #running: Promise<boolean> | undefined;
+
+  constructor(session: Session, post: Post) {
+    this.#session = session;
+    this.#post = post;
+  }
+
+  /** Checks the token now, each minute, and whenever the page becomes visible. */
+  start(): void {
+    const check = () => void this.#renewIfDue();
+    setInterval(check, CHECK_MS);
+    document.addEventListener('visibilitychange', () => document.hidden || check());
+    check();
+  }
+
+  /**
+   * Renews the token, and returns whether there is a new one. Several callers share one request. If the sign-in was ended, the person is
+   * signed out; if the person is not admitted at this time, the page shows why and keeps the sign-in.
+   */
+  renew(): Promise<boolean> {
+    this.#running ??= this.#renew().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #renewIfDue(): Promise<void> {
+    const { signIn } = this.#session.login ?? {};
+    if (!signIn) return;
+    const [fromMs, untilMs] = [Date.parse(signIn.issuedAt), Date.parse(signIn.expiresAt)];
+    if (untilMs - Date.now() < (untilMs - fromMs) * RENEW_BELOW || this.#session.pausedBy !== undefined) await this.renew();
+  }
+
+  async #renew(): Promise<boolean> {
+    const { login } = this.#session;
+    const key = login?.key;
+    if (!login?.signIn || !isSigningKey(key)) return false;
+    const { id } = login.signIn;
+    try {
+      const proof = await proofOf(this.#post, key, ['renew', id]);
+      await this.#session.renewed(loginOfAnswer(await send(this.#post, '/api/v1/sign-ins/renew', { sign_in_id: id, ...proof }), key));
+      return true;
+    } catch (thrown) {
+      if (!(thrown instanceof HubError)) throw thrown;
+      if (thrown.code === 'TOKEN_INVALID') await this.#session.signOut(thrown.code);
+      if (thrown.code === 'PERMISSION_DENIED') this.#session.pause(thrown.message);
+      return false;
+    }
+  }
+}
+
+/** Returns what this browser is called in the list of sign-ins, such as `Firefox on Android`. */
+export function browserName({ userAgent }: Pick<Navigator, 'userAgent'>): string {
+  const nameIn = (names: readonly (readonly [RegExp, string])[]) => names.find(([pattern]) => pattern.test(userAgent))?.[1];
+  const browser =
+    nameIn([
+      [/Firefox|FxiOS/, 'Firefox'],
+      [/Edg/, 'Edge'],
+      [/Chrome|CriOS/, 'Chrome'],
+      [/Safari/, 'Safari'],
+    ]) ?? 'Browser';
+  const system = nameIn([
+    [/Android/, 'Android'],
+    [/iPhone/, 'iPhone'],
+    [/iPad/, 'iPad'],
+    [/Mac/, 'Mac'],
+    [/Windows/, 'Windows'],
+    [/Linux/, 'Linux'],
+  ]);
+  return system === undefined ? browser : `${browser} on ${system}`;
+}

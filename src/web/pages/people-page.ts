@@ -1,0 +1,265 @@
+import { html, nothing, svg, type TemplateResult } from 'lit';
+import { PERSON_ROLES, type PersonRole } from '../../core/auth/people.ts';
+import { areaKey } from '../../core/devices/device-names.ts';
+import { areaNames } from '../api/home-store.ts';
+import { closeDialog, modalDialog } from '../components/dialog.ts';
+import { formValues } from '../components/form-values.ts';
+import { icon } from '../components/icon.ts';
+import type { Stop } from '../components/light-element.ts';
+import { PageElement } from '../components/page-element.ts';
+import { RemoteData, remoteDataView } from '../components/remote-data.ts';
+import { languageTag, text, textWith } from '../texts/text.ts';
+import {
+  type CallerView,
+  dayOf,
+  type InvitationView,
+  invitationLink,
+  isLoopbackName,
+  type PersonView,
+  personBody,
+  ROLE_TEXTS,
+  type SignInView,
+} from './people.ts';
+import { DEVICE_FAMILIES } from './tokens.ts';
+
+/** What the page shows: everybody to who administers the household, and the own sign-ins to everybody else. */
+interface Household {
+  readonly caller: CallerView;
+  readonly people: readonly PersonView[];
+  readonly signIns: readonly SignInView[];
+}
+
+/** An open invitation with its link and, once it is drawn, its QR code. */
+interface OpenInvitation extends InvitationView {
+  readonly link: string;
+  readonly isReachable: boolean;
+  readonly squares: readonly (readonly boolean[])[];
+}
+
+/** Page about the household: persons with their roles, invitations by QR code, and sign-ins, which can be ended. */
+export class PeoplePage extends PageElement {
+  readonly #data = new RemoteData<Household>(() => this.requestUpdate());
+  #edited: PersonView | 'new' | undefined;
+  #removed: PersonView | undefined;
+  #invitation: OpenInvitation | undefined;
+  #role: PersonRole = 'child';
+
+  protected override connected(): readonly Stop[] {
+    this.#load();
+    const stop = this.app.store.onEvent(({ type }) => {
+      if (type === 'token.issued' || type === 'token.revoked') this.#load();
+    });
+    return [...super.connected(), stop];
+  }
+
+  protected override render(): TemplateResult {
+    return html`
+      <header class="page-head"><h1>${text('people.title')}</h1><p>${text('people.intro')}</p></header>
+      <div class="stack">${remoteDataView(this.#data, (household) => this.#household(household))}</div>
+      ${this.#edited ? this.#editor(this.#edited) : nothing} ${this.#removed ? this.#removal(this.#removed) : nothing}
+      ${this.#invitation ? this.#invitationDialog(this.#invitation) : nothing}
+    `;
+  }
+
+  #household({ caller, people, signIns }: Household): TemplateResult {
+    return html`${caller.administers_people ? this.#people(people) : nothing}
+      <section class="card" aria-labelledby="sign-ins-title"><h2 id="sign-ins-title">${text('people.sign_ins')}</h2>
+        ${signIns.length === 0 ? html`<p class="quiet">${text('people.no_sign_ins')}</p>` : nothing}
+        <ul class="people-list">${signIns.map((signIn) => this.#signIn(signIn))}</ul>
+      </section>`;
+  }
+
+  #people(people: readonly PersonView[]): TemplateResult {
+    return html`<section class="card" aria-labelledby="people-title"><h2 id="people-title">${text('people.list')}</h2>
+      <ul class="people-list">${people.map((person) => this.#person(person))}</ul>
+      <button type="button" class="button" @click=${() => this.#edit('new')}>${icon('plus')}${text('people.add')}</button>
+    </section>`;
+  }
+
+  #person(person: PersonView): TemplateResult {
+    const { title, role, rooms, until, from, to } = person;
+    const limits = [
+      ...(rooms ? [rooms.join(', ')] : []),
+      ...(until === undefined ? [] : [text('people.until_text', { time: shortTime(until) })]),
+      ...(from === undefined || to === undefined ? [] : [`${from}–${to}`]),
+    ];
+    return html`<li class="row">
+      <span class="grow"><strong><bdi>${title}</bdi></strong> <span class="quiet">${[text(ROLE_TEXTS[role]), ...limits].join(' · ')}</span></span>
+      <button type="button" class="button small" aria-label=${text('people.invite_person', { name: title })} @click=${() => void this.#invite(person)}>
+        ${icon('share')}${text('people.invite')}</button>
+      <button type="button" class="button small" aria-label=${text('people.change', { name: title })} @click=${() => this.#edit(person)}>
+        ${icon('edit')}${text('people.edit')}</button>
+      ${
+        person.name === 'owner'
+          ? nothing
+          : html`<button type="button" class="button small" aria-label=${text('people.remove_person', { name: title })} @click=${() => this.#askRemoval(person)}>
+              ${icon('trash')}${text('people.remove')}</button>`
+      }
+    </li>`;
+  }
+
+  #signIn({ sign_in_id: id, person, label, seen_at: seenAt }: SignInView): TemplateResult {
+    return html`<li class="row">
+      <span class="grow"><bdi>${label}</bdi> <span class="quiet"><bdi>${person}</bdi> · ${text('people.seen', { time: shortTime(seenAt) })}</span></span>
+      <button type="button" class="button small" aria-label=${text('people.end_of', { device: label })} @click=${() => void this.#end(id, label)}>
+        ${icon('out')}${text('people.end')}</button>
+    </li>`;
+  }
+
+  #editor(edited: PersonView | 'new'): TemplateResult {
+    const person = edited === 'new' ? undefined : edited;
+    const onClose = () => this.#edit(undefined);
+    const title = person ? text('people.change', { name: person.title }) : text('people.add');
+    return modalDialog(
+      { title, onClose },
+      html`<form class="stack" @submit=${(event: SubmitEvent) => void this.#save(event, person)}>
+        ${
+          person
+            ? nothing
+            : html`<label class="field"><span class="label">${text('people.name')}</span>
+                <input name="name" required pattern="[a-z0-9][a-z0-9_.\\-]{0,31}" autocapitalize="none" autocomplete="off" spellcheck="false" />
+                <span class="help">${text('people.name_help')}</span></label>`
+        }
+        <label class="field"><span class="label">${text('people.title_field')}</span>
+          <input name="title" required maxlength="64" .value=${person?.title ?? ''} /></label>
+        <label class="field"><span class="label">${text('people.role')}</span>
+          <select name="role" @change=${(event: Event) => this.#chooseRole(event)}>
+            ${PERSON_ROLES.map((role) => html`<option value=${role} ?selected=${role === this.#role}>${text(ROLE_TEXTS[role])}</option>`)}
+          </select></label>
+        ${this.#role === 'owner' ? nothing : this.#limits(person)}
+        <footer><button type="submit" class="button primary">${text(person ? 'people.save' : 'people.add_submit')}</button></footer>
+      </form>`,
+    );
+  }
+
+  #limits(person: PersonView | undefined): TemplateResult {
+    const areas = areaNames(this.app.store.state);
+    const choices = (name: string, options: readonly (readonly [string, string])[], chosen: readonly string[] | undefined) =>
+      options.map(
+        ([value, title]) =>
+          html`<label class="check"><input type="checkbox" name=${name} value=${value} ?checked=${chosen?.includes(value) ?? false} /><span>${title}</span></label>`,
+      );
+    const rooms = areas.map((area) => [areaKey(area), area] as const);
+    const kinds = DEVICE_FAMILIES.map((kind) => [kind, kind] as const);
+    return html`
+      <fieldset><legend>${text('people.rooms')}</legend><p class="quiet">${text('people.all_rooms')}</p>
+        <div class="row choices">${choices('rooms', rooms, person?.rooms)}</div></fieldset>
+      <details><summary>${text('people.kinds')}</summary><p class="quiet">${text('people.everyday_kinds')}</p>
+        <div class="row choices">${choices('kinds', kinds, person?.kinds)}</div></details>
+      <label class="field"><span class="label">${text('people.until')}</span>
+        <input name="until" type="date" ?required=${this.#role === 'guest'} .value=${dayOf(person?.until)} /></label>
+      <div class="row">
+        <label class="field"><span class="label">${text('people.from')}</span><input name="from" type="time" .value=${person?.from ?? ''} /></label>
+        <label class="field"><span class="label">${text('people.to')}</span><input name="to" type="time" .value=${person?.to ?? ''} /></label>
+      </div>
+      <p class="quiet">${text('people.hours_help')}</p>`;
+  }
+
+  #removal(person: PersonView): TemplateResult {
+    return modalDialog(
+      { title: text('people.remove_person', { name: person.title }), onClose: () => this.#askRemoval(undefined) },
+      html`<p>${text('people.remove_help', { name: person.title })}</p>
+        <footer><button type="button" class="button danger" @click=${() => void this.#remove(person)}>${text('people.remove')}</button></footer>`,
+    );
+  }
+
+  #invitationDialog({ title, link, isReachable, squares, expires_at: expiresAt }: OpenInvitation): TemplateResult {
+    const until = new Date(expiresAt).toLocaleTimeString(languageTag(), { timeStyle: 'short' });
+    return modalDialog(
+      { title: text('people.invitation_for', { name: title }), onClose: () => this.#show(undefined) },
+      html`<p>${textWith('people.invitation_help', { name: html`<bdi>${title}</bdi>`, time: until })}</p>
+        ${isReachable ? nothing : html`<p class="alert">${icon('warning')}${text('people.local_only')}</p>`}
+        ${qrPicture(squares)} ${this.copyable(link, text('people.link'))}
+        <footer><button type="button" class="button" @click=${closeDialog}>${text('forms.close')}</button></footer>`,
+    );
+  }
+
+  #load(): void {
+    void this.#data.load(async () => {
+      const { hub } = this.app;
+      const caller = await hub.get<CallerView>('/api/v1/me');
+      const { sign_ins: signIns } = await hub.get<{ readonly sign_ins: readonly SignInView[] }>('/api/v1/sign-ins');
+      if (!caller.administers_people) return { caller, people: [], signIns };
+      const { people } = await hub.get<{ readonly people: readonly PersonView[] }>('/api/v1/people');
+      return { caller, people, signIns };
+    });
+  }
+
+  #edit(person: PersonView | 'new' | undefined): void {
+    this.#edited = person;
+    this.#role = person === undefined || person === 'new' ? 'child' : person.role;
+    this.requestUpdate();
+  }
+
+  #chooseRole(event: Event): void {
+    const { value } = event.target as HTMLSelectElement;
+    this.#role = PERSON_ROLES.find((role) => role === value) ?? 'child';
+    this.requestUpdate();
+  }
+
+  #askRemoval(person: PersonView | undefined): void {
+    this.#removed = person;
+    this.requestUpdate();
+  }
+
+  #show(invitation: OpenInvitation | undefined): void {
+    this.#invitation = invitation;
+    this.requestUpdate();
+  }
+
+  async #save(event: SubmitEvent, person: PersonView | undefined): Promise<void> {
+    const values = formValues(event);
+    const form = event.currentTarget as HTMLFormElement;
+    const chosen = (name: string) => new FormData(form).getAll(name).map(String);
+    const body = personBody({ values, rooms: chosen('rooms'), kinds: chosen('kinds') });
+    const { name = person?.name ?? '', title = name } = values;
+    const path = person ? `/api/v1/people/${encodeURIComponent(person.name)}` : '/api/v1/people';
+    await this.attempt(
+      this.app.hub.post(path, person ? body : { ...body, name }).then(() => this.#edit(undefined)),
+      text('people.saved', { name: title }),
+    );
+    this.#load();
+  }
+
+  async #remove({ name, title }: PersonView): Promise<void> {
+    this.#askRemoval(undefined);
+    await this.attempt(this.app.hub.delete(`/api/v1/people/${encodeURIComponent(name)}`), text('people.removed', { name: title }));
+    this.#load();
+  }
+
+  async #end(id: string, device: string): Promise<void> {
+    await this.attempt(this.app.hub.delete(`/api/v1/sign-ins/${id}`), text('people.ended', { device }));
+    this.#load();
+  }
+
+  async #invite({ name }: PersonView): Promise<void> {
+    try {
+      const { hub } = this.app;
+      const invitation = await hub.post<InvitationView>(`/api/v1/people/${encodeURIComponent(name)}/invitation`);
+      const { url } = await hub.get<{ readonly url?: string }>('/api/v1/tls').catch(() => ({ url: undefined }));
+      const page = url !== undefined && isLoopbackName(location.hostname) ? url : location.origin;
+      const link = invitationLink(page, invitation);
+      const { default: encodeQr } = await hub.part(() => import('qr'));
+      this.#show({
+        ...invitation,
+        link,
+        isReachable: !isLoopbackName(new URL(page).hostname),
+        squares: encodeQr(link, 'raw', { ecc: 'low', border: 2 }),
+      });
+    } catch (error) {
+      this.notifyError(error);
+    }
+  }
+}
+
+function qrPicture(squares: OpenInvitation['squares']): TemplateResult {
+  const path = squares.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : []))).join('');
+  return html`<svg class="qr" viewBox="0 0 ${squares.length} ${squares.length}" role="img" aria-label=${text('people.qr')} shape-rendering="crispEdges">
+    ${svg`<rect width="100%" height="100%" fill="#fff"></rect><path d=${path} fill="#000"></path>`}</svg>`;
+}
+
+function shortTime(time: string): string {
+  return new Date(time).toLocaleString(languageTag(), { dateStyle: 'medium', timeStyle: 'short' });
+}
+
+customElements.define('atmo-page-people', PeoplePage);
