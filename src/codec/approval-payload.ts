@@ -20,6 +20,11 @@ export interface ApprovalStatement {
   readonly person: string;
 }
 
+/** Returns the bytes whose SHA-256 is the challenge that a passkey signs for a statement: the domain, a line break and the payload. */
+export function passkeyMessage(statement: ApprovalStatement): Uint8Array<ArrayBuffer> {
+  return Uint8Array.of(...APPROVAL_DOMAIN, 0x0a, ...approvalPayload(statement));
+}
+
 /** Returns the bytes to sign: the RFC 8785 JSON, in UTF-8, of exactly the seven fields of the statement. */
 export function approvalPayload(statement: ApprovalStatement): Uint8Array {
   const { approval_id, decision, tool, call_hash, hub, expires_at, person } = statement;

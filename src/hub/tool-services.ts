@@ -19,6 +19,7 @@ import { configuredAreas } from '../sensors/sensor-config.ts';
 import type { HistoryStore } from '../storage/history/history-store.ts';
 import type { StateStore } from '../storage/state-store.ts';
 import { approvalTools } from '../tools/builtin/approval-tools.ts';
+import { approverKeyTools } from '../tools/builtin/approver-key-tools.ts';
 import { auditTools } from '../tools/builtin/audit-tools.ts';
 import { clockTools, reloadConfigTool, rotateOwnerTool, snapshotTool } from '../tools/builtin/hub-administration-tools.ts';
 import { peopleTools } from '../tools/builtin/people-tools.ts';
@@ -248,6 +249,7 @@ export function authTools(
     ...approvalTools(auth),
     ...tokenTools({ tokens, roles }),
     ...peopleTools({ people: auth.people, authorizer }),
+    ...approverKeyTools({ people: auth.people, approvers: auth.approvers }),
     ...auditTools(audit),
     ...replayTools({ log: audit, registry }),
     ...ruleTools({ rules, registry: tools, validator, authorizer, devices }),

@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { isSignedStatement } from '../../codec/approval-statement.ts';
-import { publicKeyOf } from '../../codec/public-key.ts';
 import {
   type ApprovalQueue,
   type ApprovalRequest,
@@ -35,6 +33,7 @@ import {
   viewOf,
 } from './approval-record.ts';
 import type { ApproverRegistry, EnrolledKey } from './approver-registry.ts';
+import { type SignedBy, signerOf } from './decision-signature.ts';
 import { countedAnswers, type StandingAnswerStore } from './standing-answer-store.ts';
 
 /** Time in which an approved call can be made, in milliseconds. For a lock, valve or garage door it ends with the request. */
@@ -47,7 +46,7 @@ const MAX_GIVEN_BACK = 1_000;
 const MIN_TIMER_MS = 1_000;
 
 interface ApprovalServices extends NotifierServices, Pick<HubContext, 'clock' | 'store'> {
-  readonly approvers: Pick<ApproverRegistry, 'keysOf' | 'list' | 'lastSerial'>;
+  readonly approvers: Pick<ApproverRegistry, 'keysOf' | 'list' | 'lastSerial' | 'noteUse'>;
   readonly devices: Pick<DeviceFacts, 'namedDevice' | 'typesOf'>;
   readonly standing: StandingAnswerStore;
 }
@@ -159,9 +158,11 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
   async decide(decision: SignedDecision): Promise<ApprovalView> {
     this.#closeOld();
     const record = this.#openRecord(decision.approvalId);
-    const { person, keyId } = decidingKey(record, decision, this.#collaborators.approvers.keysOf(decision.person));
+    const { key, signCount } = decidingKey(record, decision, this.#collaborators.approvers.keysOf(decision.person));
+    const { person, keyId } = key;
     const { decision: answer, signature } = decision;
     this.#requireOffered(record, answer);
+    this.#collaborators.approvers.noteUse(key, signCount);
     const given: NewAnswer = { person, keyId, answer, atMs: this.#collaborators.time.now(), signature };
     const isApproval = isApproving(answer);
     const decided = isApproval ? this.#approve(record, given) : this.#deny(record, given);
@@ -375,16 +376,18 @@ function changedSinceAsked({ toolId }: ApprovalRequest): AtmoError {
 
 /**
  * Returns the person's key that signed the decision. Any enrolled key may deny or refuse. To approve, a key must be older than the request, and
- * nobody except the owner may approve own calls. Throws PERMISSION_DENIED if the signature is invalid or the person may not decide.
+ * nobody except the owner may approve own calls without a passkey. Throws PERMISSION_DENIED if the signature is invalid or the person may not
+ * decide.
  */
-function decidingKey(record: ApprovalRecord, decision: SignedDecision, keys: readonly EnrolledKey[]): EnrolledKey {
+function decidingKey(record: ApprovalRecord, decision: SignedDecision, keys: readonly EnrolledKey[]): SignedBy {
   const { person } = decision;
   if (keys.length === 0) refuseDecision(`${JSON.stringify(person.slice(0, 32))} has no approver key on this hub`);
   const statement = statementOf(record, decision);
-  const key = keys.find((candidate) => isSignedStatement(decision.signature, statement, publicKeyOf(candidate.key)));
-  if (!key) return refuseDecision(`The signature is not one by ${person} over this decision about this request on this hub`);
-  if (!isApproving(decision.decision)) return key;
-  if (isOwnRequest(record, person) || record.requester.keys.includes(key.key)) {
+  const signed = signerOf(decision.signature, statement, keys);
+  if (!signed) return refuseDecision(`The signature is not one by ${person} over this decision about this request on this hub`);
+  const { key } = signed;
+  if (!isApproving(decision.decision)) return signed;
+  if ((isOwnRequest(record, person) && !isPasskeyOfCaller(record, key)) || record.requester.keys.includes(key.key)) {
     const reason = record.requester.id.startsWith(`${person}/`) ? `it acts under ${person}'s login` : 'who asks never approves';
     const others = `another approver has to, or the owner with "sudo atmo approve ${record.id}"`;
     refuseDecision(`${person} cannot approve what ${record.requester.id} asks for, because ${reason}; ${others}`);
@@ -392,7 +395,15 @@ function decidingKey(record: ApprovalRecord, decision: SignedDecision, keys: rea
   if (key.serial > record.newestEnrolment) {
     refuseDecision(`Key ${key.keyId} of ${person} was enrolled after the request was made; it counts for the next one`);
   }
-  return key;
+  return signed;
+}
+
+/**
+ * Returns whether the key is a passkey of the person who made the call directly. A passkey signs only when its device has verified the
+ * person, so nobody can approve for a person whose login was stolen. What acts under the person's login needs another approver.
+ */
+function isPasskeyOfCaller({ requester }: ApprovalRecord, { passkey, person }: EnrolledKey): boolean {
+  return passkey !== undefined && requester.id === person;
 }
 
 function refuseDecision(reason: string): never {

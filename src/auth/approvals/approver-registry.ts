@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { personKeyId } from '../../codec/person-key.ts';
-import { publicKeyOf, rawPublicKey } from '../../codec/public-key.ts';
-import { type ApproverDirectory, type ApproverKey, PERSON_NAME } from '../../core/auth/approvals.ts';
+import { personKeyId, personKeyOf } from '../../codec/person-key.ts';
+import { rawPublicKey } from '../../codec/public-key.ts';
+import { type ApproverDirectory, type ApproverKey, type OfferedKey, type PasskeyFacts, PERSON_NAME } from '../../core/auth/approvals.ts';
 import { isoTime, type TrustedTime } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
 import { AtmoError } from '../../core/errors.ts';
@@ -12,6 +12,9 @@ import { isVisible } from '../../core/untrusted-text.ts';
 import { openKeyFile } from '../secret-file.ts';
 
 const SPACE = 'approvers';
+const OFFERS = 'approvers.offered';
+const OFFER_MS = 7 * 86_400_000;
+const MAX_OFFERS = 32;
 const COUNTER = { space: 'approver-enrolments', key: 'last' };
 const MAX_KEYS = 256;
 const MAX_KEYS_OF_ONE = 8;
@@ -21,6 +24,9 @@ const MAX_LABEL_LENGTH = 64;
 export interface EnrolledKey extends ApproverKey {
   readonly serial: number;
 }
+
+/** A key to enrol. */
+type NewKey = Pick<ApproverKey, 'person' | 'key' | 'label' | 'passkey'>;
 
 interface RegistryCollaborators extends Pick<HubContext, 'store' | 'audit'> {
   readonly time: Pick<TrustedTime, 'now'>;
@@ -49,18 +55,66 @@ export class ApproverRegistry implements ApproverDirectory {
     return typeof stored === 'number' ? stored : 0;
   }
 
-  async enrol({ person, key, label }: Pick<ApproverKey, 'person' | 'key' | 'label'>): Promise<EnrolledKey> {
+  async enrol({ person, key, label, passkey }: NewKey): Promise<EnrolledKey> {
     requireName(person, label);
-    publicKeyOf(key);
+    personKeyOf(key);
     const keyId = personKeyId(key);
     this.#requireCapacity(person, keyId);
     const serial = this.lastSerial + 1;
-    const enrolled: EnrolledKey = { person, keyId, key, label, enrolledAt: isoTime(this.#ports.time.now()), serial };
+    const enrolled: EnrolledKey = {
+      person,
+      keyId,
+      key,
+      label,
+      enrolledAt: isoTime(this.#ports.time.now()),
+      serial,
+      ...(passkey && { passkey }),
+    };
     // The counter is written before the key. A crash in between skips a serial number, but none is ever assigned twice.
     this.#ports.store.set(COUNTER.space, COUNTER.key, serial);
-    this.#ports.store.set(SPACE, keyId, { person, key, label, enrolledAt: enrolled.enrolledAt, serial });
+    this.#save(enrolled);
     await this.#note('approver.enrolled', enrolled);
     return enrolled;
+  }
+
+  offers(): readonly OfferedKey[] {
+    const offers = this.#ports.store.entries(OFFERS).flatMap(({ key, value }) => readOffer(key, value) ?? []);
+    return offers.sort((a, b) => (a.offeredAt < b.offeredAt ? -1 : 1));
+  }
+
+  /** Stores a key that waits for comparison. Rejects with VALIDATION_ERROR or CONFLICT like `enrol`, since it may be enrolled next. */
+  async offer({ person, key, label, passkey }: NewKey): Promise<OfferedKey> {
+    requireName(person, label);
+    personKeyOf(key);
+    const keyId = personKeyId(key);
+    this.#requireCapacity(person, keyId);
+    const others = this.offers().filter((offer) => offer.keyId !== keyId);
+    if (others.length >= MAX_OFFERS)
+      throw new AtmoError('CONFLICT', 'Too many keys wait for an approver; confirm or refuse some of them first');
+    const offer: OfferedKey = { person, keyId, key, label, offeredAt: isoTime(this.#ports.time.now()), ...(passkey && { passkey }) };
+    const record = { person, key, label, offeredAt: offer.offeredAt, ...(passkey && { passkey: { ...passkey } }) };
+    this.#ports.store.set(OFFERS, keyId, record, { ttlMs: OFFER_MS });
+    await this.#note('approver.offered', offer);
+    return offer;
+  }
+
+  async confirm(keyId: string): Promise<EnrolledKey> {
+    const enrolled = await this.enrol(this.#offer(keyId));
+    this.#ports.store.delete(OFFERS, keyId);
+    return enrolled;
+  }
+
+  async refuseOffer(keyId: string): Promise<OfferedKey> {
+    const offer = this.#offer(keyId);
+    this.#ports.store.delete(OFFERS, keyId);
+    await this.#note('approver.offer_refused', offer);
+    return offer;
+  }
+
+  /** Stores the counter of a passkey before its signature has an effect, so that no copy of the passkey can sign with the same count. */
+  noteUse({ keyId }: EnrolledKey, signCount: number): void {
+    const key = this.list().find((one) => one.keyId === keyId);
+    if (key?.passkey && key.passkey.signCount !== signCount) this.#save({ ...key, passkey: { ...key.passkey, signCount } });
   }
 
   async remove(keyId: string): Promise<EnrolledKey> {
@@ -80,6 +134,19 @@ export class ApproverRegistry implements ApproverDirectory {
     return removed;
   }
 
+  #offer(keyId: string): OfferedKey {
+    const offer = this.offers().find((one) => one.keyId === keyId);
+    if (offer) return offer;
+    throw new AtmoError(
+      'NOT_FOUND',
+      `No key ${JSON.stringify(keyId.slice(0, 32))} waits to be confirmed; the person has to offer it again`,
+    );
+  }
+
+  #save({ keyId, person, key, label, enrolledAt, serial, passkey }: EnrolledKey): void {
+    this.#ports.store.set(SPACE, keyId, { person, key, label, enrolledAt, serial, ...(passkey && { passkey: { ...passkey } }) });
+  }
+
   #requireCapacity(person: string, keyId: string): void {
     const keys = this.list();
     const taken = keys.find((key) => key.keyId === keyId);
@@ -90,7 +157,7 @@ export class ApproverRegistry implements ApproverDirectory {
     throw new AtmoError('CONFLICT', `A person may have ${MAX_KEYS_OF_ONE} approver keys and a hub ${MAX_KEYS}; remove one first`);
   }
 
-  #note(event: string, { person, keyId, label }: EnrolledKey): Promise<void> {
+  #note(event: string, { person, keyId, label }: Pick<EnrolledKey, 'person' | 'keyId' | 'label'>): Promise<void> {
     return this.#ports.audit.record({
       kind: 'note',
       event,
@@ -117,7 +184,24 @@ function readKey(keyId: string, value: Json): EnrolledKey | undefined {
   if (!isJsonObject(value)) return undefined;
   const { person, key, label, enrolledAt, serial } = value;
   const isWhole = [person, key, label, enrolledAt].every((text) => typeof text === 'string') && typeof serial === 'number';
-  return isWhole ? ({ person, keyId, key, label, enrolledAt, serial } as EnrolledKey) : undefined;
+  const passkey = readPasskey(value.passkey);
+  return isWhole ? ({ person, keyId, key, label, enrolledAt, serial, ...(passkey && { passkey }) } as EnrolledKey) : undefined;
+}
+
+function readOffer(keyId: string, value: Json): OfferedKey | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { person, key, label, offeredAt } = value;
+  if (typeof person !== 'string' || typeof key !== 'string' || typeof label !== 'string' || typeof offeredAt !== 'string') return undefined;
+  const passkey = readPasskey(value.passkey);
+  return { person, keyId, key, label, offeredAt, ...(passkey && { passkey }) };
+}
+
+function readPasskey(value: Json | undefined): PasskeyFacts | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { credentialId, rpId, origin, signCount } = value;
+  const isWhole =
+    typeof credentialId === 'string' && typeof rpId === 'string' && typeof origin === 'string' && typeof signCount === 'number';
+  return isWhole ? { credentialId, rpId, origin, signCount } : undefined;
 }
 
 const OWNER_KEY_FILE = 'owner.key';

@@ -1,6 +1,8 @@
 import { isSignedBy, personKeyOf } from '../../codec/person-key.ts';
+import type { OfferedKey } from '../../core/auth/approvals.ts';
 import {
   type Invitation,
+  type KeyOffer,
   type PeopleAdministration,
   type Person,
   plainCode,
@@ -20,6 +22,7 @@ import type { Service } from '../../core/lifecycle.ts';
 import { recordNote } from '../../core/storage/audit-sink.ts';
 import { visibleLine } from '../../core/untrusted-text.ts';
 import type { ApproverRegistry } from '../approvals/approver-registry.ts';
+import { readRegistration } from '../approvals/passkey.ts';
 import { agentNameOf, type Household } from './household.ts';
 import { Challenges, type Invitations } from './invitations.ts';
 import { admittedUntil, grantsOf } from './person-grants.ts';
@@ -38,7 +41,7 @@ interface PeopleCollaborators extends Pick<HubContext, 'clock' | 'audit' | 'logg
   readonly invitations: Invitations;
   readonly signIns: SignInStore;
   readonly tokens: Pick<TokenAuthority, 'issue' | 'revoke' | 'list'>;
-  readonly approvers: Pick<ApproverRegistry, 'keysOf' | 'list' | 'remove'>;
+  readonly approvers: Pick<ApproverRegistry, 'keysOf' | 'list' | 'remove' | 'offer'>;
 }
 
 /**
@@ -108,6 +111,14 @@ export class PeopleService implements PeopleAdministration, SignInService, Servi
     const invitation = this.#ports.invitations.make(person);
     await this.#note('person.invited', name, {});
     return invitation;
+  }
+
+  async offerKey(name: string, { label, key = '', passkey }: KeyOffer): Promise<OfferedKey> {
+    const { role } = this.#ports.household.require(name);
+    if (role !== 'owner' && role !== 'adult') throw new AtmoError('PERMISSION_DENIED', 'Only owners and adults can approve');
+    if (!passkey) return this.#ports.approvers.offer({ person: name, key, label });
+    this.#challenges.use(passkey.challenge);
+    return this.#ports.approvers.offer({ person: name, label, ...readRegistration(passkey, passkey.challenge) });
   }
 
   signIns(): readonly SignIn[] {

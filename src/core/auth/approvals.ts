@@ -119,14 +119,37 @@ export interface ApproverKey {
   readonly person: string;
   /** First 16 hex digits of the SHA-256 of the raw key. */
   readonly keyId: string;
-  /** Raw Ed25519 public key, 32 bytes, base64url. */
+  /** Raw public key, base64url: Ed25519 (32 bytes) or P-256 (65 bytes, uncompressed). */
   readonly key: string;
   readonly label: string;
   readonly enrolledAt: string;
+  /** Present if the key is a passkey. */
+  readonly passkey?: PasskeyFacts;
 }
+
+/** What the signatures of a passkey (WebAuthn) are checked against. */
+export interface PasskeyFacts {
+  /** Id of the credential, base64url. */
+  readonly credentialId: string;
+  /** Name of the hub for which the passkey was made. */
+  readonly rpId: string;
+  /** Origin of the page on which the passkey was made. */
+  readonly origin: string;
+  /** Counter of the last signature; 0 for passkeys that do not count. */
+  readonly signCount: number;
+}
+
+/** A key that a person wants to approve with. It counts only after an approver compared its id with the one that the person's device shows. */
+export type OfferedKey = Omit<ApproverKey, 'enrolledAt'> & { readonly offeredAt: string };
 
 /** Port: stores the keys of the approvers. */
 export interface ApproverDirectory {
+  /** Returns the keys that wait for an approver's comparison, the oldest first. */
+  offers(): readonly OfferedKey[];
+  /** Enrols an offered key. Rejects with NOT_FOUND, or as `enrol` does. */
+  confirm(keyId: string): Promise<ApproverKey>;
+  /** Drops an offered key. Rejects with NOT_FOUND. */
+  refuseOffer(keyId: string): Promise<OfferedKey>;
   /** Returns the keys, sorted by person, then in the order of enrolment. */
   list(): readonly ApproverKey[];
   /** Enrols a key. Rejects with VALIDATION_ERROR (malformed name or key) or CONFLICT (key is already enrolled, or too many keys). */

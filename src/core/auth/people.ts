@@ -1,3 +1,4 @@
+import type { OfferedKey } from './approvals.ts';
 import type { Principal } from './principal.ts';
 
 /** The roles of persons. A role is a named set of grants; `guest` is for a limited time. */
@@ -93,6 +94,18 @@ export interface SignInService {
   renew(request: { readonly signInId: string } & SignInProof): Promise<SignInToken>;
 }
 
+/** A key with which a person wants to approve: a raw public key, or a new passkey as the browser returned it (base64url). */
+export interface KeyOffer {
+  readonly label: string;
+  readonly key?: string;
+  readonly passkey?: {
+    readonly challenge: string;
+    readonly credentialId: string;
+    readonly clientData: string;
+    readonly authenticatorData: string;
+  };
+}
+
 /** Port: administers the household. Every method rejects with STORAGE_FAILED if the change cannot be stored. */
 export interface PeopleAdministration extends PeopleDirectory {
   /** Adds a person. Rejects with VALIDATION_ERROR (malformed) or CONFLICT (name taken, or too many persons). */
@@ -105,6 +118,11 @@ export interface PeopleAdministration extends PeopleDirectory {
   invite(name: string): Promise<Invitation>;
   /** Returns the sign-ins that have not ended, the newest first. */
   signIns(): readonly SignIn[];
+  /**
+   * Stores a key with which a person wants to approve. Rejects with VALIDATION_ERROR (malformed), TOKEN_INVALID (the passkey was not made
+   * for a challenge of this hub), PERMISSION_DENIED (the role may not approve) or CONFLICT (enrolled already, or too many keys).
+   */
+  offerKey(person: string, offer: KeyOffer): Promise<OfferedKey>;
   /** Ends a sign-in with its tokens and its approver key. Rejects with NOT_FOUND. */
   endSignIn(id: string): Promise<SignIn>;
 }

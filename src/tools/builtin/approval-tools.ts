@@ -190,7 +190,10 @@ function enrollApproverTool(approvers: ApproverDirectory): RegisteredTool {
       isDangerous: true,
       parameters: {
         person: p.string({ description: 'Name of the person', pattern: PERSON_NAME.source }),
-        key: p.string({ description: 'Raw Ed25519 public key, 32 bytes in base64url', pattern: '^[A-Za-z0-9_-]{43}$' }),
+        key: p.string({
+          description: 'Raw public key in base64url: Ed25519 of 32 bytes, or P-256 of 65',
+          pattern: '^[A-Za-z0-9_-]{43}([A-Za-z0-9_-]{44})?$',
+        }),
         label: p.string({ description: 'Which key of hers it is, such as phone', maxLength: 64, default: '', isGivenName: true }),
       },
       effects: ({ person }) => [dangerousEffect(`approver/${person}`)],
@@ -223,6 +226,6 @@ function dangerousEffect(target: string): Effect {
   return { permission: APPROVALS_PERMISSION, risk: 'dangerous', target };
 }
 
-function keyJson({ person, keyId, key, label, enrolledAt }: ApproverKey): JsonObject {
-  return { person, key_id: keyId, key, label, enrolled_at: enrolledAt };
+function keyJson({ person, keyId, key, label, enrolledAt, passkey }: ApproverKey): JsonObject {
+  return { person, key_id: keyId, key, label, enrolled_at: enrolledAt, ...(passkey && { credential_id: passkey.credentialId }) };
 }

@@ -1,3 +1,4 @@
+import type { ApprovalStatement } from '../../codec/approval-payload.ts';
 import type { ApprovalDecision } from '../../core/auth/approvals.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { type HubClient, HubError } from './hub-client.ts';
@@ -93,7 +94,7 @@ export class PendingCalls extends Observable {
 
 /** Returns whether this login can sign decisions. */
 export function canSignDecisions(login: Login | undefined): boolean {
-  return login?.key !== undefined && login.person !== undefined;
+  return (login?.key !== undefined || login?.passkey !== undefined) && login.person !== undefined;
 }
 
 /** Signs a person's answer to a request and sends it to the hub. */
@@ -102,13 +103,19 @@ export async function submitDecision(
   approval: ApprovalView,
   { decision, login }: { readonly decision: ApprovalDecision; readonly login: Login | undefined },
 ): Promise<void> {
-  const { person, key } = login ?? {};
-  if (person === undefined || key === undefined) {
+  const { person, key, passkey } = login ?? {};
+  if (person === undefined || (key === undefined && passkey === undefined)) {
     throw new HubError('PERMISSION_DENIED', 'This browser has no key to sign with; let it approve first, or use atmo approve');
   }
-  // The signing code has 5 kB and most visits do not need it, so it is imported only here.
-  const { signApproval } = await hub.part(() => import('./approval-signature.ts'));
   const { approval_id, call_hash, expires_at, hub: runsOn, tool } = approval;
-  const signature = await signApproval({ approval_id, decision, tool, call_hash, hub: runsOn, expires_at, person }, key);
+  const statement = { approval_id, decision, tool, call_hash, hub: runsOn, expires_at, person };
+  const signature = await signatureOf(hub, statement, login ?? {});
   await hub.post(`/api/v1/approvals/${encodeURIComponent(approval_id)}`, { decision, person, signature });
+}
+
+/** Signs with the passkey if there is one, and otherwise with the key. Most visits need neither code, so it is imported only here. */
+async function signatureOf(hub: HubClient, statement: ApprovalStatement, { key, passkey }: Partial<Login>): Promise<string> {
+  if (passkey) return (await hub.part(() => import('./passkey.ts'))).signWithPasskey(statement, passkey);
+  const { signApproval } = await hub.part(() => import('./approval-signature.ts'));
+  return signApproval(statement, key ?? '');
 }

@@ -1,7 +1,8 @@
 import type { ErrorCode } from '../../core/errors.ts';
 import { isJsonObject, tryParseJson } from '../../core/json.ts';
 import { Observable } from './observable.ts';
-import { bytesOfBase64Url, type SigningKey } from './signing-key.ts';
+import type { BrowserPasskey } from './passkey.ts';
+import { bytesOfBase64Url, isSigningKey, type SigningKey } from './signing-key.ts';
 
 /** The two storages for the login. `tab` is for this tab only; `browser` is for persons who stay signed in. */
 export interface LoginStorages {
@@ -123,6 +124,11 @@ export class Session extends Observable {
     this.changed();
   }
 
+  /** Adds a passkey that this browser made to the login, so that the person can approve with it. */
+  async keepPasskey(person: string, passkey: BrowserPasskey): Promise<void> {
+    if (this.#login) await this.signIn({ ...this.#login, person, passkey }, { isKept: this.#isKept });
+  }
+
   /** Adds a key that this browser made to the login, so that the person can approve in this browser. */
   async keepKey(person: string, key: SigningKey): Promise<void> {
     if (this.#login) await this.signIn({ ...this.#login, person, key }, { isKept: this.#isKept });
@@ -147,6 +153,8 @@ export interface BrowserSignIn {
   readonly title: string;
   readonly issuedAt: string;
   readonly expiresAt: string;
+  /** The key that renews the token. It approves nothing unless an approver has confirmed it. */
+  readonly key: SigningKey;
 }
 
 /** A login: a token and, for an approver, the person's name and private key. */
@@ -155,6 +163,8 @@ export interface Login {
   readonly person?: string;
   /** The seed of the Ed25519 key (32 bytes in base64url), or a key object that cannot be exported. */
   readonly key?: string | SigningKey;
+  /** A passkey with which the person approves; it takes the place of `key` for decisions. */
+  readonly passkey?: BrowserPasskey;
   /** Absent for a token that nobody renews, such as that of a link of `atmo monitor`. */
   readonly signIn?: BrowserSignIn;
 }
@@ -183,21 +193,30 @@ function loginOfJson(text: string): Login | undefined {
 /** Returns the login in a parsed value. Omits a key that is not a seed. Returns undefined if the value contains no valid token. */
 export function loginOf(value: unknown): Login | undefined {
   if (!isJsonObject(value) || typeof value.token !== 'string' || !TOKEN.test(value.token)) return undefined;
-  const { token, person, key, signIn } = value;
+  const { token, person, key, signIn, passkey } = value;
   const kept = signInOf(signIn);
+  const known = passkeyOf(passkey);
   return {
     token,
     ...(kept && { signIn: kept }),
+    ...(known && { passkey: known }),
     ...(typeof person === 'string' && { person }),
     ...(typeof key === 'string' && SEED.test(key) && { key }),
   };
 }
 
+function passkeyOf(value: unknown): BrowserPasskey | undefined {
+  if (!isJsonObject(value) || typeof value.credentialId !== 'string' || typeof value.keyId !== 'string') return undefined;
+  return { credentialId: value.credentialId, keyId: value.keyId };
+}
+
 function signInOf(value: unknown): BrowserSignIn | undefined {
   if (!isJsonObject(value)) return undefined;
   const { id, title, issuedAt, expiresAt } = value;
+  const key: unknown = value.key;
   const isWhole = [id, title, issuedAt, expiresAt].every((one) => typeof one === 'string');
-  return isWhole ? { id: String(id), title: String(title), issuedAt: String(issuedAt), expiresAt: String(expiresAt) } : undefined;
+  if (!isWhole || !isSigningKey(key)) return undefined;
+  return { id: String(id), title: String(title), issuedAt: String(issuedAt), expiresAt: String(expiresAt), key };
 }
 
 /** Returns the login in a pasted text, which may be a token, a whole link or JSON. Returns undefined if it is none of these. */

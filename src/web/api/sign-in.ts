@@ -3,7 +3,7 @@ import { isErrorCode } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject, tryParseJson } from '../../core/json.ts';
 import { HubError } from './hub-client.ts';
 import type { Login, Session } from './session.ts';
-import { base64UrlOf, isSigningKey, makeSigningKey, type SigningKey, signWith } from './signing-key.ts';
+import { base64UrlOf, makeSigningKey, type SigningKey, signWith } from './signing-key.ts';
 
 const FRAGMENT = /^#invite=([0-9A-Za-z-]{26,40})$/;
 /** The page renews a token that has less than this part of its life left. */
@@ -39,8 +39,8 @@ async function proofOf(post: Post, key: SigningKey, [action, subject]: readonly 
 }
 
 function loginOfAnswer({ token, person, title, sign_in_id: id, expires_at: expiresAt }: JsonObject, key: SigningKey): Login {
-  const signIn = { id: String(id), title: String(title), issuedAt: new Date().toISOString(), expiresAt: String(expiresAt) };
-  return { token: String(token), person: String(person), key, signIn };
+  const signIn = { id: String(id), title: String(title), issuedAt: new Date().toISOString(), expiresAt: String(expiresAt), key };
+  return { token: String(token), person: String(person), signIn };
 }
 
 async function send(post: Post, path: string, body: JsonObject): Promise<JsonObject> {
@@ -99,12 +99,12 @@ export class SignInRenewal {
 
   async #renew(): Promise<boolean> {
     const { login } = this.#session;
-    const key = login?.key;
-    if (!login?.signIn || !isSigningKey(key)) return false;
-    const { id } = login.signIn;
+    if (!login?.signIn) return false;
+    const { id, key } = login.signIn;
     try {
       const proof = await proofOf(this.#post, key, ['renew', id]);
-      await this.#session.renewed(loginOfAnswer(await send(this.#post, '/api/v1/sign-ins/renew', { sign_in_id: id, ...proof }), key));
+      const answer = await send(this.#post, '/api/v1/sign-ins/renew', { sign_in_id: id, ...proof });
+      await this.#session.renewed({ ...login, ...loginOfAnswer(answer, key) });
       return true;
     } catch (thrown) {
       if (!(thrown instanceof HubError)) throw thrown;

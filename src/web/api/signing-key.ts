@@ -42,6 +42,12 @@ export function isSigningKey(value: unknown): value is SigningKey {
   );
 }
 
+/** Returns the id of a raw public key (base64url), which people compare: the first 16 hex digits of its SHA-256. */
+export async function keyIdOf(publicKey: string): Promise<string> {
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytesOfBase64Url(publicKey)));
+  return Array.from(digest.subarray(0, 8), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
 /** Returns whether the key makes ES256 signatures (ECDSA with P-256 and SHA-256). Otherwise it makes Ed25519 signatures. */
 export function isEs256({ privateKey }: SigningKey): boolean {
   return privateKey.algorithm.name === P256.name;

@@ -12,14 +12,17 @@ import { languageTag, text, textWith } from '../texts/text.ts';
 import {
   type CallerView,
   dayOf,
+  fingerprint,
   type InvitationView,
   invitationLink,
   isLoopbackName,
+  type OfferedKeyView,
   type PersonView,
   personBody,
   ROLE_TEXTS,
   type SignInView,
 } from './people.ts';
+import './browser-key-card.ts';
 import { DEVICE_FAMILIES } from './tokens.ts';
 
 /** What the page shows: everybody to who administers the household, and the own sign-ins to everybody else. */
@@ -27,6 +30,8 @@ interface Household {
   readonly caller: CallerView;
   readonly people: readonly PersonView[];
   readonly signIns: readonly SignInView[];
+  /** Keys that wait until an approver has compared them; empty for callers who do not see them. */
+  readonly offers: readonly OfferedKeyView[];
 }
 
 /** An open invitation with its link and, once it is drawn, its QR code. */
@@ -49,7 +54,7 @@ export class PeoplePage extends PageElement {
     const stop = this.app.store.onEvent(({ type }) => {
       if (type === 'token.issued' || type === 'token.revoked') this.#load();
     });
-    return [...super.connected(), stop];
+    return [...super.connected(), stop, this.app.calls.onEnd(() => this.#load())];
   }
 
   protected override render(): TemplateResult {
@@ -61,12 +66,27 @@ export class PeoplePage extends PageElement {
     `;
   }
 
-  #household({ caller, people, signIns }: Household): TemplateResult {
-    return html`${caller.administers_people ? this.#people(people) : nothing}
+  #household({ caller, people, signIns, offers }: Household): TemplateResult {
+    return html`${offers.map((offer) => this.#offer(offer))} ${caller.administers_people ? this.#people(people) : nothing}
+      <atmo-browser-key .app=${this.app}></atmo-browser-key>
       <section class="card" aria-labelledby="sign-ins-title"><h2 id="sign-ins-title">${text('people.sign_ins')}</h2>
         ${signIns.length === 0 ? html`<p class="quiet">${text('people.no_sign_ins')}</p>` : nothing}
         <ul class="people-list">${signIns.map((signIn) => this.#signIn(signIn))}</ul>
       </section>`;
+  }
+
+  #offer(offer: OfferedKeyView): TemplateResult {
+    const { person, label, key_id: id } = offer;
+    const device = label === '' ? person : `${person} (${label})`;
+    return html`<section class="card" aria-label=${text('people.key_pending', { device })}>
+      <h2>${text('people.key_pending', { device })}</h2>
+      <p>${text('people.confirm_help')}</p>
+      <p><strong><code>${fingerprint(id)}</code></strong></p>
+      <div class="row">
+        <button type="button" class="button primary" @click=${() => void this.#confirm(offer)}>${text('people.confirm')}</button>
+        <button type="button" class="button" @click=${() => void this.#refuse(offer)}>${text('people.differs')}</button>
+      </div>
+    </section>`;
   }
 
   #people(people: readonly PersonView[]): TemplateResult {
@@ -179,10 +199,27 @@ export class PeoplePage extends PageElement {
       const { hub } = this.app;
       const caller = await hub.get<CallerView>('/api/v1/me');
       const { sign_ins: signIns } = await hub.get<{ readonly sign_ins: readonly SignInView[] }>('/api/v1/sign-ins');
-      if (!caller.administers_people) return { caller, people: [], signIns };
+      const offered = await hub.get<{ readonly keys: readonly OfferedKeyView[] }>('/api/v1/approver-keys').catch(() => ({ keys: [] }));
+      const offers = offered.keys.filter(({ person }) => person !== caller.person?.name || caller.administers_people);
+      if (!caller.administers_people) return { caller, people: [], signIns, offers };
       const { people } = await hub.get<{ readonly people: readonly PersonView[] }>('/api/v1/people');
-      return { caller, people, signIns };
+      return { caller, people, signIns, offers };
     });
+  }
+
+  /** Enrols a key that was compared. The call is dangerous, so the page asks the approver to sign it. */
+  async #confirm({ key_id: id, person }: OfferedKeyView): Promise<void> {
+    await this.callTool({
+      tool: 'hub:confirm_approver_key',
+      params: { key_id: id },
+      label: text('people.let_person_approve', { name: person }),
+    });
+    this.#load();
+  }
+
+  async #refuse({ key_id: id, person }: OfferedKeyView): Promise<void> {
+    await this.attempt(this.app.hub.delete(`/api/v1/approver-keys/${id}`), text('people.refused', { name: person }));
+    this.#load();
   }
 
   #edit(person: PersonView | 'new' | undefined): void {

@@ -84,3 +84,16 @@ export function dayOf(until: string | undefined): string {
 export function isLoopbackName(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || host.startsWith('127.');
 }
+
+/** A key in the result of `GET /api/v1/approver-keys`. */
+export interface OfferedKeyView {
+  readonly person: string;
+  readonly key_id: string;
+  readonly label: string;
+  readonly kind: 'key' | 'passkey';
+}
+
+/** Returns the id of a key in groups that people can compare: `3f2a 91bc 77d0 e412`. */
+export function fingerprint(keyId: string): string {
+  return keyId.match(/.{1,4}/g)?.join(' ') ?? keyId;
+}
