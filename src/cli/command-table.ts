@@ -19,6 +19,7 @@ import { mcp } from './commands/mcp.ts';
 import { meshCommands } from './commands/mesh.ts';
 import { monitor } from './commands/monitor.ts';
 import { noticeCommands } from './commands/notices.ts';
+import { peopleCommands } from './commands/people.ts';
 import { profileCommands } from './commands/profile.ts';
 import { ruleCommands } from './commands/rules.ts';
 import { sceneCommands } from './commands/scenes.ts';
@@ -39,6 +40,7 @@ export const SECTIONS: readonly CommandSection[] = [
       events,
       login,
       logout,
+      ...peopleCommands,
       ...noticeCommands,
       ...clockCommands,
       ...configCommands,

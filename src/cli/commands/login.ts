@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import type { KeyObject } from 'node:crypto';
-import { userInfo } from 'node:os';
+import { hostname, userInfo } from 'node:os';
 import { PERSON_NAME } from '../../core/auth/approvals.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { type JsonObject, objectOf } from '../../core/json.ts';
@@ -8,7 +8,7 @@ import type { CliIo } from '../cli-io.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
 import { HubClient } from '../hub/hub-client.ts';
-import { hubOfStateDir } from '../hub/hub-trust.ts';
+import { hubOfStateDir, trustAuthority } from '../hub/hub-trust.ts';
 import { openApproverKey, rawKeyOf } from '../identity/approver-key.ts';
 import {
   approverKeyPath,
@@ -22,6 +22,7 @@ import {
   removeLogin,
   writeLogin,
 } from '../identity/credential.ts';
+import { signInWith } from '../identity/sign-in.ts';
 import { readInput } from '../input.ts';
 
 const PERMISSIONS = ['*', 'admin:approvals'];
@@ -30,13 +31,17 @@ const TTL_SECONDS = 90 * 86_400;
 /** Gives a person a token and an approver key, so that nobody needs to share the owner's token and key. */
 export const login: Command = {
   name: 'login',
-  summary: "give yourself a token and an approver key of your own (with sudo, or as the hub's user); from another machine with --token",
-  examples: ['login', 'login --person ann', 'login --token @ann.token'],
+  summary: "give yourself a token and an approver key of your own (with sudo, or as the hub's user); from another machine with an invitation",
+  examples: ['login', 'login --person ann', 'login https://hub.local:8081 --fingerprint SHA256:AB:CD:…', 'login --token @ann.token'],
+  operands: [{ name: 'URL', help: 'hub to sign in at with an invitation of "atmo people invite NAME --cli"; its code is asked for', isOptional: true }],
   options: {
+    fingerprint: { value: 'SHA256', help: 'fingerprint of the authority of the hub, as the invitation says' },
     person: { value: 'NAME', help: 'your name on this hub; your user name when absent' },
     token: { value: 'TOKEN', help: 'keep this token of "atmo token mint" for the hub at ATMO_URL: @FILE, or - for stdin' },
   },
   async run(call) {
+    const [url] = call.operands;
+    if (url !== undefined) return loginByInvitation(call, url);
     const given = call.text('token');
     if (given !== undefined) return loginWithToken(call, given);
     const user = loginUser(call.io.env);
@@ -52,6 +57,25 @@ export const login: Command = {
     call.output.answer(answer, () => `${person} is logged in for ${answer.days} days; token and key are in ${answer.directory}\n`);
   },
 };
+
+/**
+ * Signs in at a hub on another machine with the code of an invitation, which is asked for or read from stdin: the arguments of a program can
+ * be read by every user of the machine. The authority of the hub is trusted only if it has the fingerprint.
+ */
+async function loginByInvitation(call: Invocation, text: string): Promise<void> {
+  const { io } = call;
+  const url = URL.parse(text);
+  if (!url || !isSecureUrl(url.origin)) throw usage(`${JSON.stringify(text)} has to be an address such as https://hub.local:8081`);
+  const fingerprint = call.text('fingerprint')?.replace(/^SHA256:/i, '');
+  if (fingerprint !== undefined && url.protocol === 'https:') await trustAuthority(io.env, url, fingerprint);
+  const code = (await io.askSecret('Code of the invitation: ')) ?? (await readInput('-', io));
+  if (code.trim() === '') throw usage('The code is missing: type it when you are asked, or give it on stdin');
+  const hub = new HubClient({ fetch: io.fetch, signal: io.signal, env: { ...io.env, ATMO_URL: url.origin } });
+  const label = `atmo on ${hostname()}`;
+  const { person, signIn } = await signInWith((path, body) => hub.postPublic(path, body), io, { url: url.origin, code, label });
+  const answer = { person, url: url.origin, sign_in_id: signIn?.id ?? null, directory: configDir(homeOf(io.env)) };
+  call.output.answer(answer, () => `${person} is signed in at ${url.origin} until somebody ends it; the login is in ${answer.directory}\n`);
+}
 
 /** Deletes the login. Afterwards the CLI uses another credential, such as the owner's token if the user may read it. */
 export const logout: Command = {

@@ -4,6 +4,7 @@ import { isJsonObject, type Json, type JsonObject, objectOf, tryParseJson } from
 import type { CliIo } from '../cli-io.ts';
 import { ownerDecision } from '../identity/approver-key.ts';
 import { type Credential, findCredential, findOwnerCredential, hubUrl } from '../identity/credential.ts';
+import { isDueForRenewal, renewLogin } from '../identity/sign-in.ts';
 import { hubOfRawKey, hubOfStateDir, type KnownHub, unreachableError, verifyHub } from './hub-trust.ts';
 
 interface RequestParts {
@@ -180,7 +181,18 @@ export class HubClient {
     const hub = credential && knownHubOf(credential);
     if (hub) this.#proof ??= verifyHub(this.url, hub, (path) => this.#reach(path, { method: 'GET' }));
     await this.#proof;
-    return credential?.token;
+    const login = credential?.login?.renewable;
+    if (!login || !isDueForRenewal(login, Date.now())) return credential?.token;
+    return (await renewLogin((path, body) => this.postPublic(path, body), this.#io, login)).token;
+  }
+
+  /** Sends a POST request without a token, for signing in. */
+  async postPublic(path: string, body: JsonObject): Promise<JsonObject> {
+    const headers = { 'content-type': 'application/json' };
+    const response = await this.#reach(path, { method: 'POST', headers, body: JSON.stringify(body) });
+    const answer = await readJson(response);
+    if (response.ok) return answer;
+    throw errorOf(answer, response.status);
   }
 
   async #reach(path: string, init: RequestInit): Promise<Response> {

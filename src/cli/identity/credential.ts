@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { AtmoError, systemCode } from '../../core/errors.ts';
 import { replaceFile } from '../../core/files/file-system.ts';
-import { type JsonObject, objectOf, tryParseJson } from '../../core/json.ts';
+import { type Json, type JsonObject, objectOf, tryParseJson } from '../../core/json.ts';
 import type { CliIo } from '../cli-io.ts';
 
 type Environment = CliIo['env'];
@@ -50,8 +50,8 @@ export interface Credential {
   readonly source: 'environment' | 'login' | 'owner';
   /** Present only for the owner's token: the hub's state directory. */
   readonly stateDir?: string;
-  /** Present only for a login's token: the login's file, and the hub's raw public key if the login contains it. */
-  readonly login?: { readonly file: string; readonly hubKey?: string };
+  /** Present only for a login's token: the login's file, the hub's raw public key if the login contains it, and the login if it can be renewed. */
+  readonly login?: { readonly file: string; readonly hubKey?: string; readonly renewable?: Login };
 }
 
 /**
@@ -65,8 +65,9 @@ export function findCredential(env: Environment): Credential | undefined {
   }
   const login = readLogin(env);
   if (login?.url === hubUrl(env) && isSecureUrl(login.url)) {
-    const { token, hubKey } = login;
-    return { token, source: 'login', login: { file: loginPath(homeOf(env)), ...(hubKey !== undefined && { hubKey }) } };
+    const { token, hubKey, signIn } = login;
+    const facts = { file: loginPath(homeOf(env)), ...(hubKey !== undefined && { hubKey }), ...(signIn && { renewable: login }) };
+    return { token, source: 'login', login: facts };
   }
   return findOwnerCredential(env);
 }
@@ -133,6 +134,8 @@ export interface Login {
   readonly token: string;
   /** Raw public key of the hub in base64url; absent if unknown. The hub must prove that it has the private key. */
   readonly hubKey?: string;
+  /** The sign-in of a person, which gives the tokens; absent for a token that is not renewed. `expiresAt`: ISO 8601. */
+  readonly signIn?: { readonly id: string; readonly expiresAt: string };
 }
 
 /** Returns the directory with a user's logins and keys: `~/.config/atmosphere-edge`, mode 0700. */
@@ -166,10 +169,16 @@ export function removeLogin(home: string): boolean {
 /** Returns this user's login; undefined if there is none. Throws STORAGE_FAILED if other users could read the file. */
 export function readLogin(env: CliIo['env']): Login | undefined {
   const path = loginPath(homeOf(env));
-  const { url, person, token, hub_key: hubKey } = readJsonFile(path);
+  const { url, person, token, hub_key: hubKey, sign_in: signIn } = readJsonFile(path);
   if (typeof url !== 'string' || typeof person !== 'string' || typeof token !== 'string') return undefined;
   requirePrivate(path);
-  return { url, person, token, ...(typeof hubKey === 'string' && { hubKey }) };
+  const kept = signInOf(signIn);
+  return { url, person, token, ...(typeof hubKey === 'string' && { hubKey }), ...(kept && { signIn: kept }) };
+}
+
+function signInOf(value: unknown): Login['signIn'] {
+  const { id, expires_at: expiresAt } = objectOf(value as Json | undefined);
+  return typeof id === 'string' && typeof expiresAt === 'string' ? { id, expiresAt } : undefined;
 }
 
 /** Returns the JSON object in a file. If the file is missing or has no such object, returns an empty object, as if nothing were stored. */
@@ -189,9 +198,10 @@ export function requirePrivate(path: string): void {
 }
 
 /** Writes the login with mode 0600. After a crash the file contains either the old or the new login. */
-export function writeLogin(home: string, { hubKey, ...rest }: Login): void {
+export function writeLogin(home: string, { hubKey, signIn, ...rest }: Login): void {
   const path = loginPath(home);
-  writePrivately(path, { ...rest, hub_key: hubKey }, `The login cannot be written to ${path}`);
+  const kept = signIn && { id: signIn.id, expires_at: signIn.expiresAt };
+  writePrivately(path, { ...rest, hub_key: hubKey, sign_in: kept }, `The login cannot be written to ${path}`);
 }
 
 /** Writes JSON to a file with mode 0600. After a crash the file has the old or the new content. Throws STORAGE_FAILED if writing fails. */
