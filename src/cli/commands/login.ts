@@ -31,9 +31,16 @@ const TTL_SECONDS = 90 * 86_400;
 /** Gives a person a token and an approver key, so that nobody needs to share the owner's token and key. */
 export const login: Command = {
   name: 'login',
-  summary: "give yourself a token and an approver key of your own (with sudo, or as the hub's user); from another machine with an invitation",
+  summary:
+    "give yourself a token and an approver key of your own (with sudo, or as the hub's user); from another machine with an invitation",
   examples: ['login', 'login --person ann', 'login https://hub.local:8081 --fingerprint SHA256:AB:CD:…', 'login --token @ann.token'],
-  operands: [{ name: 'URL', help: 'hub to sign in at with an invitation of "atmo people invite NAME --cli"; its code is asked for', isOptional: true }],
+  operands: [
+    {
+      name: 'URL',
+      help: 'hub to sign in at with an invitation of "atmo people invite NAME --cli"; its code is asked for',
+      isOptional: true,
+    },
+  ],
   options: {
     fingerprint: { value: 'SHA256', help: 'fingerprint of the authority of the hub, as the invitation says' },
     person: { value: 'NAME', help: 'your name on this hub; your user name when absent' },

@@ -34,7 +34,10 @@ const list = requestCommand({
 const add = requestCommand({
   name: 'people add',
   summary: 'add a person to the household; "atmo people invite" then signs the person in',
-  examples: ['people add tim --title Tim --role child --room hall --room kitchen', 'people add eve --role guest --until 2026-08-31T12:00:00Z'],
+  examples: [
+    'people add tim --title Tim --role child --room hall --room kitchen',
+    'people add eve --role guest --until 2026-08-31T12:00:00Z',
+  ],
   operands: [NAME],
   options: LIMITS,
   request: (call) => call.hub.post('/api/v1/people', { name: call.operand(0), ...given(call) }),
@@ -77,7 +80,10 @@ const invite: Command = {
     const { person, code, expires_at: expiresAt } = invitation;
     if (call.isSet('cli')) {
       const command = `atmo login ${url}${facts.source === 'own_authority' ? ` --fingerprint SHA256:${facts.fingerprint_sha256}` : ''}`;
-      call.output.answer({ person, command, code, expires_at: expiresAt }, () => `${command}\n\nThe code, which it asks for: ${code}\n${once(expiresAt)}`);
+      call.output.answer(
+        { person, command, code, expires_at: expiresAt },
+        () => `${command}\n\nThe code, which it asks for: ${code}\n${once(expiresAt)}`,
+      );
       return;
     }
     const link = `${url}/#invite=${code}`;

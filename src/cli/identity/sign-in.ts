@@ -12,7 +12,11 @@ export type Post = (path: string, body: JsonObject) => Promise<JsonObject>;
 const RENEW_BEFORE_MS = 6 * 3_600_000;
 
 /** Signs in at a hub with the code of an invitation and the user's key, which is made if there is none. Writes and returns the login. */
-export async function signInWith(post: Post, { env }: Pick<CliIo, 'env'>, invitation: { readonly url: string; readonly code: string; readonly label: string }): Promise<Login> {
+export async function signInWith(
+  post: Post,
+  { env }: Pick<CliIo, 'env'>,
+  invitation: { readonly url: string; readonly code: string; readonly label: string },
+): Promise<Login> {
   const key = openApproverKey(approverKeyPath(homeOf(env)));
   const code = plainCode(invitation.code);
   const body = { code, key: rawKeyOf(key), label: invitation.label, ...(await proofOf(post, key, ['accept', code])) };

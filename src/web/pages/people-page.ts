@@ -5,7 +5,7 @@ import { areaNames } from '../api/home-store.ts';
 import { closeDialog, modalDialog } from '../components/dialog.ts';
 import { formValues } from '../components/form-values.ts';
 import { icon } from '../components/icon.ts';
-import type { Stop } from '../components/light-element.ts';
+import { every, type Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
 import { languageTag, text, textWith } from '../texts/text.ts';
@@ -24,6 +24,8 @@ import {
 } from './people.ts';
 import './browser-key-card.ts';
 import { DEVICE_FAMILIES } from './tokens.ts';
+
+const POLL_MS = 5_000;
 
 /** What the page shows: everybody to who administers the household, and the own sign-ins to everybody else. */
 interface Household {
@@ -54,7 +56,9 @@ export class PeoplePage extends PageElement {
     const stop = this.app.store.onEvent(({ type }) => {
       if (type === 'token.issued' || type === 'token.revoked') this.#load();
     });
-    return [...super.connected(), stop, this.app.calls.onEnd(() => this.#load())];
+    // No event says that a person has offered a key, and the person waits for it to be compared.
+    const poll = every(POLL_MS, () => document.hidden || this.#load());
+    return [...super.connected(), stop, poll, this.app.calls.onEnd(() => this.#load())];
   }
 
   protected override render(): TemplateResult {

@@ -46,7 +46,10 @@ async function makeHub(tls: object = { enabled: true, url: URL_THERE, source: 'o
 test('a person signs in from another machine with a code that is asked for, and the CLI renews the token itself', () =>
   withDirectory(async (dir) => {
     const { fetch, people, asked, clock } = await makeHub();
-    const invited = await atmo(['people', 'invite', 'ann', '--cli'], { env: { HOME: dir, ATMO_TOKEN: 'at1.owner', ATMO_URL: URL_THERE }, fetch });
+    const invited = await atmo(['people', 'invite', 'ann', '--cli'], {
+      env: { HOME: dir, ATMO_TOKEN: 'at1.owner', ATMO_URL: URL_THERE },
+      fetch,
+    });
     expect(invited.out).toContain(`atmo login ${URL_THERE} --fingerprint SHA256:AB:CD\n`);
     const [, secret = ''] = /for: ([0-9A-Z-]{31})/.exec(invited.out) ?? [];
     const signedIn = await atmo(['login', URL_THERE], { env: { HOME: dir }, fetch, askSecret: async () => secret });
@@ -66,7 +69,9 @@ test('a person signs in from another machine with a code that is asked for, and 
 
     const [{ id } = { id: '' }] = people.signIns();
     await people.endSignIn(id);
-    writeFileSync(file, JSON.stringify({ ...renewed, sign_in: { ...renewed.sign_in, expires_at: new Date().toISOString() } }), { mode: 0o600 });
+    writeFileSync(file, JSON.stringify({ ...renewed, sign_in: { ...renewed.sign_in, expires_at: new Date().toISOString() } }), {
+      mode: 0o600,
+    });
     expect((await atmo(['people'], { env: { HOME: dir }, fetch })).err).toContain('This sign-in was ended');
   }));
 

@@ -44,7 +44,11 @@ describe.skipIf(!HAS_CHROMIUM)(`the household${HAS_CHROMIUM ? '' : `: ${CHROMIUM
   async function askForDoor(agent: string): Promise<void> {
     const { token } = await world.hub.result('hub:mint_token', { agent_id: agent, permissions: ['device:control:*'] });
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    const response = await fetch(`${world.hub.url}/api/v1/tools/front_door_unlock/invoke`, { method: 'POST', headers, body: '{"pin":"1234"}' });
+    const response = await fetch(`${world.hub.url}/api/v1/tools/front_door_unlock/invoke`, {
+      method: 'POST',
+      headers,
+      body: '{"pin":"1234"}',
+    });
     expect(response.status).toBe(202);
   }
 
@@ -63,10 +67,16 @@ describe.skipIf(!HAS_CHROMIUM)(`the household${HAS_CHROMIUM ? '' : `: ${CHROMIUM
 
   async function approveDoor(person: OpenPage, agent: string): Promise<void> {
     await askForDoor(agent);
-    await person.page.getByRole('link', { name: /Approvals/ }).first().click();
+    await person.page
+      .getByRole('link', { name: /Approvals/ })
+      .first()
+      .click();
     const request = person.page.getByRole('article', { name: new RegExp(`${agent} wants`) });
     await person.decide(request.getByRole('button', { name: /^(Approve|Allow once)$/ }));
-    await person.page.getByText(/Approved by (ann|bob)/).first().waitFor();
+    await person.page
+      .getByText(/Approved by (ann|bob)/)
+      .first()
+      .waitFor();
   }
 
   test('of a child: the owner adds and invites on the page; three rooms and no lock are there; an ended sign-in ends at once', async () => {
@@ -95,7 +105,10 @@ describe.skipIf(!HAS_CHROMIUM)(`the household${HAS_CHROMIUM ? '' : `: ${CHROMIUM
     await phone.page.getByText('Hall light').first().waitFor();
 
     await owner.show('people');
-    await owner.page.getByRole('button', { name: /^Sign .* out$/ }).first().click();
+    await owner.page
+      .getByRole('button', { name: /^Sign .* out$/ })
+      .first()
+      .click();
     await phone.page.getByRole('heading', { name: 'Welcome home' }).waitFor({ timeout: 5_000 });
     await using thief = await world.openSignedOut();
     await thief.page.goto(`${world.hub.url}/#invite=${code}`);
