@@ -4,9 +4,11 @@ import { keyIdOf, makeSigningKey } from '../api/signing-key.ts';
 import type { App } from '../app.ts';
 import { formValues } from '../components/form-values.ts';
 import { icon } from '../components/icon.ts';
-import { LightElement, type Stop } from '../components/light-element.ts';
+import { every, LightElement, type Stop } from '../components/light-element.ts';
 import { text, textWith } from '../texts/text.ts';
 import { type CallerView, fingerprint, type OfferedKeyView } from './people.ts';
+
+const POLL_MS = 3_000;
 
 interface Approver {
   readonly person: string;
@@ -38,7 +40,9 @@ export class BrowserKeyCard extends LightElement {
     load();
     // A key is enrolled only when the approved call has ended, so the list is loaded again after each call.
     const stop = store.onEvent(({ type }) => type === 'approval.decided' && load());
-    return [session.subscribe(load), calls.subscribe(load), calls.onEnd(load), stop];
+    // An offered key is confirmed in another browser, which no event says.
+    const poll = every(POLL_MS, () => this.offers?.length > 0 && load());
+    return [session.subscribe(load), calls.subscribe(load), calls.onEnd(load), stop, poll];
   }
 
   protected override render(): TemplateResult | typeof nothing {
