@@ -156,7 +156,7 @@ const PLACES: readonly Place[] = [
       ['readers over HTTP and MCP see everything', '      authorizer: auth.authorizer,', `      authorizer: ${PERMISSIVE_AUTHORIZER},`],
       [
         'who guesses tokens is never locked out',
-        'guesses: this.#tokenGuessLockout(),',
+        'guesses: guesses.tokens,',
         'guesses: { admit: () => {}, succeeded: () => {}, failed: () => {} } as unknown as TokenGuessLockout,',
       ],
       [
@@ -389,16 +389,24 @@ const PLACES: readonly Place[] = [
     rows: [
       [
         'a decision counts without a signature',
-        'keys.find((candidate) => isSignedStatement(decision.signature, statement, publicKeyOf(candidate.key)))',
-        'keys.find((candidate) => statement !== undefined && candidate !== undefined)',
+        'signerOf(decision.signature, statement, keys)',
+        'keys.map((key) => ({ key, signCount: 0 }))[0]',
       ],
       [
         'who asks may approve',
-        'if (isOwnRequest(record, person) || record.requester.keys.includes(key.key)) {',
+        'if ((isOwnRequest(record, person) && !isPasskeyOfCaller(record, key)) || record.requester.keys.includes(key.key)) {',
         'if (person === undefined) {',
       ],
       ['who asks may approve under another name with its own key', ' || record.requester.keys.includes(key.key)', ''],
       ['a key that was enrolled after the request may approve it', 'if (key.serial > record.newestEnrolment) {', 'if (key.serial < 0) {'],
+    ],
+  },
+  {
+    file: 'src/auth/approvals/approval-store.ts',
+    within: ofFunction('isPasskeyOfCaller'),
+    rows: [
+      ['who asks may approve with any key', 'passkey !== undefined && requester.id', 'requester.id'],
+      ['whoever has a passkey may approve what agents under the own login ask for', ' && requester.id === person', ''],
     ],
   },
   {

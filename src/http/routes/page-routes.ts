@@ -19,7 +19,7 @@ const CONTENT_SECURITY_POLICY = [
   "form-action 'none'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
-  // `service-worker` names the one script that the page may register (src/web/api/service-worker-host.ts).
+  // `service-worker` names the one script that the page may register (src/web/api/page-worker.ts).
   'trusted-types lit-html service-worker',
 ].join('; ');
 const SHELL_HEADERS = {

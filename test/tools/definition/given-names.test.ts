@@ -15,7 +15,7 @@ const LOOKED_UP = new Set([
   ...['describe_area area', 'rename_area area', 'remove_credentials name'],
 ]);
 /** Not kept as they are seen, but refused where they hold what nobody sees. */
-const REFUSED = new Set(['spawn_agent name']);
+const REFUSED = new Set(['spawn_agent name', 'add_person name', 'change_person name', 'remove_person name', 'invite_person name']);
 
 const propertiesOf = (tool: string) => {
   const found = ownTools.find(({ definition }) => definition.name === tool);
