@@ -390,12 +390,12 @@ const PLACES: readonly Place[] = [
       [
         'a decision counts without a signature',
         'signerOf(decision.signature, statement, keys)',
-        'keys.map((key) => ({ key, signCount: 0 }))[0]',
+        'statement && keys.map((key) => ({ key, signCount: 0 }))[0]',
       ],
       [
         'who asks may approve',
         'if ((isOwnRequest(record, person) && !isPasskeyOfCaller(record, key)) || record.requester.keys.includes(key.key)) {',
-        'if (person === undefined) {',
+        'if (person === undefined || isPasskeyOfCaller(record, key)) {',
       ],
       ['who asks may approve under another name with its own key', ' || record.requester.keys.includes(key.key)', ''],
       ['a key that was enrolled after the request may approve it', 'if (key.serial > record.newestEnrolment) {', 'if (key.serial < 0) {'],
@@ -433,6 +433,35 @@ const PLACES: readonly Place[] = [
         '    if (request.job?.hasAsked) throw changedSinceAsked(request);\n',
         '',
       ],
+    ],
+  },
+  {
+    file: 'src/auth/approvals/passkey.ts',
+    rows: [
+      [
+        'a passkey signs without a fingerprint, face or PIN',
+        'const isVerified = (flags & FLAG.userPresent) !== 0 && (flags & FLAG.userVerified) !== 0;',
+        'const isVerified = (flags & FLAG.userPresent) !== 0;',
+      ],
+      ['a passkey signs on the page of somebody else', ' || originOf(client) !== passkey.origin) return undefined;', ') return undefined;'],
+      ['a copy of a passkey signs too', 'counter > passkey.signCount ? counter : undefined', 'counter'],
+    ],
+  },
+  {
+    file: 'src/auth/people/people-service.ts',
+    rows: [
+      [
+        'an invitation serves two browsers',
+        'if (known && (known.key !== key || known.endedAtMs !== undefined))',
+        'if (known && known.endedAtMs !== undefined)',
+      ],
+      [
+        'a sign-in needs no signature',
+        'if (isSignedBy(publicKey, signInStatement(action, subject, challenge), signature)) return;',
+        'if (publicKey) return;',
+      ],
+      ['a challenge of a sign-in serves twice', '    this.#challenges.use(challenge);\n', ''],
+      ['a person keeps the rights of before', '    this.#revokeSignInTokens(person.name);\n', ''],
     ],
   },
   {
