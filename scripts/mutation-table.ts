@@ -394,8 +394,8 @@ const PLACES: readonly Place[] = [
       ],
       [
         'who asks may approve',
-        'if ((isOwnRequest(record, person) && !isPasskeyOfCaller(record, key)) || record.requester.keys.includes(key.key)) {',
-        'if (person === undefined || isPasskeyOfCaller(record, key)) {',
+        'if ((isOwnRequest(record, person) && !isOwnPasskeyEnough(record, key)) || record.requester.keys.includes(key.key)) {',
+        'if (person === undefined || isOwnPasskeyEnough(record, key)) {',
       ],
       ['who asks may approve under another name with its own key', ' || record.requester.keys.includes(key.key)', ''],
       ['a key that was enrolled after the request may approve it', 'if (key.serial > record.newestEnrolment) {', 'if (key.serial < 0) {'],
@@ -403,10 +403,14 @@ const PLACES: readonly Place[] = [
   },
   {
     file: 'src/auth/approvals/approval-store.ts',
-    within: ofFunction('isPasskeyOfCaller'),
+    within: ofFunction('isOwnPasskeyEnough'),
     rows: [
-      ['who asks may approve with any key', 'passkey !== undefined && requester.id', 'requester.id'],
-      ['whoever has a passkey may approve what agents under the own login ask for', ' && requester.id === person', ''],
+      ['who asks may approve with any key', 'passkey === undefined || ', ''],
+      ['whoever has a passkey may approve what agents under the own login ask for', ' || requester.id !== person', ''],
+      ['who asks is one of two persons', ' || needed !== 1', ''],
+      ['who asks may approve what a rule lets others approve', 'isDangerous && ', ''],
+      ['who asks may approve own administration', " && !kinds.includes('administration')", ''],
+      ['who asks may approve own programs', " && !kinds.includes('programs')", ''],
     ],
   },
   {
@@ -467,6 +471,7 @@ const PLACES: readonly Place[] = [
   {
     file: 'src/auth/approvals/standing-answer-store.ts',
     rows: [
+      ['who asked counts when a rule raises the number of persons', ' && (needed === 1 || !isOwnRequest(record, person))', ''],
       ['an approval for an hour outlives the token', '        record.requester.tokenId === principal.token?.id &&\n', ''],
       [
         'an approval for an hour has no end',

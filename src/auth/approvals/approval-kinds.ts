@@ -37,7 +37,7 @@ type KnownDevices = Pick<DeviceFacts, 'namedDevice' | 'typesOf'>;
 export function kindsOf({ effects, plan }: CallToClassify, devices: KnownDevices): readonly ApprovalKind[] {
   const reads = readsIn(effects);
   const acting = effects.filter(({ target }) => !reads.has(target));
-  const all = [...acting.map((effect) => kindOf(effect, devices)), ...kindsOfPlan(plan, devices)];
+  const all = [...acting.flatMap((effect) => kindsOfEffect(effect, devices)), ...kindsOfPlan(plan, devices)];
   return all.length === 0 ? ['other'] : [...new Set(all)];
 }
 
@@ -74,9 +74,15 @@ export function deviceIdOf(target: string): string {
   return target.split('/', 1)[0] ?? '';
 }
 
+/** Returns the kind of one effect. Administration of a lock, such as its removal, is of both kinds. */
+function kindsOfEffect(effect: CallToClassify['effects'][number], devices: KnownDevices): readonly ApprovalKind[] {
+  const isAdministration = /^admin:/.test(effect.permission);
+  if (isGuarded(effect.target, devices)) return isAdministration ? ['guarded', 'administration'] : ['guarded'];
+  return [isAdministration ? 'administration' : kindOf(effect, devices)];
+}
+
+/** Returns the kind of an effect that is neither administration nor on a lock, valve or garage door that is known as one. */
 function kindOf({ target, permission, risk }: CallToClassify['effects'][number], devices: KnownDevices): ApprovalKind {
-  if (isGuarded(target, devices)) return 'guarded';
-  if (/^admin:/.test(permission)) return 'administration';
   if (/^(proc|docker):/.test(permission)) return 'programs';
   const element = deviceElement(target);
   if (!element && devices.namedDevice(deviceIdOf(target)) === undefined) return 'other';
@@ -100,8 +106,9 @@ function kindsOfPlan(plan: PlannedCall, devices: KnownDevices): readonly Approva
 function kindsOfStep({ targets, reads = [], open }: PlannedCall, devices: KnownDevices): readonly ApprovalKind[] {
   const changed = targets.filter((target) => !reads.includes(target));
   if (open || targets.length === 0) return ['administration'];
-  return changed.map((target) => {
-    if (isGuarded(target, devices)) return 'guarded';
-    return deviceElement(target) ? 'devices' : 'administration';
+  return changed.flatMap((target) => {
+    const own: ApprovalKind = deviceElement(target) ? 'devices' : 'administration';
+    if (!isGuarded(target, devices)) return own;
+    return own === 'devices' ? 'guarded' : ['guarded', own];
   });
 }

@@ -376,7 +376,7 @@ function changedSinceAsked({ toolId }: ApprovalRequest): AtmoError {
 
 /**
  * Returns the person's key that signed the decision. Any enrolled key may deny or refuse. To approve, a key must be older than the request, and
- * nobody except the owner may approve own calls without a passkey. Throws PERMISSION_DENIED if the signature is invalid or the person may not
+ * nobody except the owner may approve own calls, except with a passkey where one person is enough. Throws PERMISSION_DENIED if the signature is invalid or the person may not
  * decide.
  */
 function decidingKey(record: ApprovalRecord, decision: SignedDecision, keys: readonly EnrolledKey[]): SignedBy {
@@ -387,7 +387,7 @@ function decidingKey(record: ApprovalRecord, decision: SignedDecision, keys: rea
   if (!signed) return refuseDecision(`The signature is not one by ${person} over this decision about this request on this hub`);
   const { key } = signed;
   if (!isApproving(decision.decision)) return signed;
-  if ((isOwnRequest(record, person) && !isPasskeyOfCaller(record, key)) || record.requester.keys.includes(key.key)) {
+  if ((isOwnRequest(record, person) && !isOwnPasskeyEnough(record, key)) || record.requester.keys.includes(key.key)) {
     const reason = record.requester.id.startsWith(`${person}/`) ? `it acts under ${person}'s login` : 'who asks never approves';
     const others = `another approver has to, or the owner with "sudo atmo approve ${record.id}"`;
     refuseDecision(`${person} cannot approve what ${record.requester.id} asks for, because ${reason}; ${others}`);
@@ -399,11 +399,15 @@ function decidingKey(record: ApprovalRecord, decision: SignedDecision, keys: rea
 }
 
 /**
- * Returns whether the key is a passkey of the person who made the call directly. A passkey signs only when its device has verified the
- * person, so nobody can approve for a person whose login was stolen. What acts under the person's login needs another approver.
+ * Returns whether the key is a passkey of the person who made the call directly, and may approve it. A passkey signs only when its device
+ * has verified the person, so nobody can approve for a person whose login was stolen. What acts under the person's login needs another
+ * approver. So does what several persons approve, what only a rule lets people approve, administration and programs.
  */
-function isPasskeyOfCaller({ requester }: ApprovalRecord, { passkey, person }: EnrolledKey): boolean {
-  return passkey !== undefined && requester.id === person;
+function isOwnPasskeyEnough(record: ApprovalRecord, { passkey, person }: EnrolledKey): boolean {
+  const { requester, needed, effects, kinds = ['administration'] } = record;
+  if (passkey === undefined || requester.id !== person || needed !== 1) return false;
+  const isDangerous = effects.some(({ risk }) => risk === 'dangerous');
+  return isDangerous && !kinds.includes('administration') && !kinds.includes('programs');
 }
 
 function refuseDecision(reason: string): never {

@@ -10,7 +10,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { recordNote } from '../../core/storage/audit-sink.ts';
 import { changedDevices, deviceIdOf } from './approval-kinds.ts';
 import type { NewAnswer } from './approval-notifier.ts';
-import { type ApprovalRecord, devicesOf, type GivenAnswer, matchesRequest, type Requester } from './approval-record.ts';
+import { type ApprovalRecord, devicesOf, type GivenAnswer, isOwnRequest, matchesRequest, type Requester } from './approval-record.ts';
 import type { ApproverRegistry, EnrolledKey } from './approver-registry.ts';
 import { Lifetimes } from './lifetimes.ts';
 
@@ -156,7 +156,7 @@ export class StandingAnswerStore implements StandingAnswers {
 
   /** Returns whether the key that gave the answer is still enrolled and is none of the requester's own keys. */
   #isCounted(record: StandingRecord, ownKeys: readonly string[] = []): boolean {
-    return countedAnswers(record, this.#services.approvers.list(), ownKeys).length > 0;
+    return countedAnswers({ ...record, needed: 1 }, this.#services.approvers.list(), ownKeys).length > 0;
   }
 
   /** Returns the answers that were not removed and have not ended, the oldest first. */
@@ -203,15 +203,19 @@ export class StandingAnswerStore implements StandingAnswers {
   }
 }
 
-/** Returns the answers whose keys are still enrolled, are older than the request, and are not among the requester's `ownKeys`. */
+/**
+ * Returns the answers whose keys are still enrolled, are older than the request, and are not among the requester's `ownKeys`. Where several
+ * persons must approve, the requester is none of them.
+ */
 export function countedAnswers(
-  { given, newestEnrolment }: Pick<ApprovalRecord, 'given' | 'newestEnrolment'>,
+  record: Pick<ApprovalRecord, 'given' | 'newestEnrolment' | 'needed' | 'requester'>,
   keys: readonly EnrolledKey[],
   ownKeys: readonly string[],
 ): readonly GivenAnswer[] {
+  const { given, newestEnrolment, needed } = record;
   const isValid = ({ serial, key }: EnrolledKey) => serial <= newestEnrolment && !ownKeys.includes(key);
   const valid = new Set(keys.filter(isValid).map(({ keyId }) => keyId));
-  return given.filter(({ keyId }) => valid.has(keyId));
+  return given.filter(({ keyId, person }) => valid.has(keyId) && (needed === 1 || !isOwnRequest(record, person)));
 }
 
 /** Returns the record of an answer that holds on; undefined for any other answer. */

@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { passkeyCounter, readRegistration } from '../../../src/auth/approvals/passkey.ts';
 import { passkeyMessage } from '../../../src/codec/approval-payload.ts';
 import { personKeyId, personKeyOf } from '../../../src/codec/person-key.ts';
-import type { PasskeyFacts } from '../../../src/core/auth/approvals.ts';
+import type { ApprovalRequest, PasskeyFacts } from '../../../src/core/auth/approvals.ts';
+import type { Effect, Principal } from '../../../src/core/auth/principal.ts';
 import { signApproval } from '../../../src/web/api/approval-signature.ts';
 import { makePasskey, type PasskeyPage, signWithPasskey } from '../../../src/web/api/passkey.ts';
 import type { SigningKey } from '../../../src/web/api/signing-key.ts';
@@ -113,19 +114,54 @@ describe('a passkey', () => {
     );
   });
 
-  test('approves what its own person asks for, and nothing that acts under the person', async () => {
-    const { approvers, file, queue } = await makeApprovals();
+  const ANN: Principal = { ...AGENT, id: 'ann' };
+  const { plan, effects } = requestOf();
+  const admin: Effect = { permission: 'admin:hub', risk: 'dangerous', target: 'hub:backup' };
+
+  /** Approves what ann asks for with the passkey of ann. */
+  async function withPasskey() {
+    const setup = await makeApprovals();
     const authenticator = new Authenticator('es256');
-    const { keyId } = await approvers.enrol({ person: 'ann', label: 'phone', ...(await registered(authenticator)).read() });
-    const decide = async (requester: string) => {
-      const view = await file(
-        requestOf({ principal: { ...AGENT, id: requester }, callHash: Buffer.from(requester.padEnd(32)).toString('hex') }),
-      );
+    const { keyId } = await setup.approvers.enrol({ person: 'ann', label: 'phone', ...(await registered(authenticator)).read() });
+    const decide = async (extra: Partial<ApprovalRequest> = {}) => {
+      const view = await setup.file(requestOf({ principal: ANN, ...extra }));
       const signature = await signWithPasskey(statementFor(view, 'ann'), { credentialId: '', keyId }, authenticator.page());
-      return queue.decide({ approvalId: view.approval_id, decision: 'approve', person: 'ann', signature });
+      return setup.queue.decide({ approvalId: view.approval_id, decision: 'approve', person: 'ann', signature });
     };
-    expect((await decide('ann')).state).toBe('approved');
-    await expect(decide('ann/helper')).rejects.toThrow(/acts under/);
+    return { ...setup, decide };
+  }
+
+  test('approves what its own person asks for, and nothing that acts under the person', async () => {
+    const { decide } = await withPasskey();
+    expect((await decide()).state).toBe('approved');
+    await expect(decide({ principal: { ...ANN, id: 'ann/helper' } })).rejects.toThrow(/acts under/);
+  });
+
+  test.each<[string, Partial<ApprovalRequest>]>([
+    ['two persons have to approve', { personsNeeded: 2 }],
+    ['only a rule asks for people', { effects: [{ permission: 'device:control:lamp', risk: 'low', target: 'lamp/1/OnOff/On' }] }],
+    ['is administration', { effects: [admin] }],
+    ['is administration beside a lock', { effects: [admin, ...effects] }],
+    ['is administration of a lock', { effects: [{ ...admin, target: 'door' }] }],
+    ['administers a lock in a step', { plan: { ...plan, steps: [{ ...plan, targets: ['door'] }] } }],
+    ['runs a program', { plan: { ...plan, program: { kind: 'cmd', program: '/bin/ls', args: [], powers: [], versions: [] } } }],
+    ['starts a container', { effects: [...effects, { permission: 'docker:run', risk: 'dangerous', target: 'alpine' }] }],
+  ])('does not approve for its own person what %s', async (_what, extra) => {
+    const { decide } = await withPasskey();
+    await expect(decide(extra)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+  });
+
+  test('of its own person does not count when a rule wants two persons later', async () => {
+    const { decide, enrol, file, say, queue, viewOf } = await withPasskey();
+    const [ben, cid] = [await enrol('ben'), await enrol('cid')];
+    await decide();
+    const stricter = requestOf({ principal: ANN, personsNeeded: 2 });
+    expect(await queue.peek(stricter)).toMatchObject({ state: 'pending', needed: 2, given: 0 });
+    const view = await file(stricter);
+    await say(view, ben);
+    expect(viewOf(view.approval_id)).toMatchObject({ state: 'pending', given: 1 });
+    await say(view, cid);
+    expect(await queue.check(stricter)).toMatchObject({ state: 'approved', by: ['ben', 'cid'] });
   });
 
   test.each<[string, (authenticator: Authenticator) => void]>([
