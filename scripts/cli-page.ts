@@ -30,14 +30,33 @@ atmo completion fish | source         in ~/.config/fish/config.fish
 
 ## From another machine
 
-A laptop speaks to the hub over TLS, or through an SSH tunnel where the hub listens on its own machine alone. On the hub:
+A laptop speaks to the hub over TLS, once the hub answers in your network ([people](people.md)). On the hub:
+
+\`\`\`
+sudo atmo people add ann --title Ann --role adult     where she is not in the household yet
+sudo atmo people invite ann --cli
+\`\`\`
+
+prints one line and a code. On the laptop, once, within ten minutes; it asks for the code:
+
+\`\`\`
+atmo login https://192.168.1.20:8081 --fingerprint SHA256:…
+\`\`\`
+
+From then on \`atmo\` there speaks to that hub with nothing set, and renews its token by itself, until somebody ends the sign-in
+(\`sudo atmo people sign-out ID\`). \`atmo logout\` only forgets it on the laptop. To agree to dangerous calls from there, enrol the key of the laptop: it is
+printed by \`atmo approver key\` on the laptop, and \`sudo atmo approver enroll ann --key KEY\` on the hub takes it.
+
+### For programs, or through a tunnel
+
+A token with an end, for a program, or for a hub that listens on its own machine alone. On the hub:
 
 \`\`\`
 sudo atmo tls                         its address and fingerprint
 sudo atmo token mint --agent ann --allow '*' --allow admin:approvals --ttl 90d > ann.token
 \`\`\`
 
-On the laptop, once; from then on \`atmo\` there speaks to that hub with nothing set, until \`atmo logout\`:
+On the other machine, once:
 
 \`\`\`
 export ATMO_URL=https://hub.local:8081
@@ -45,9 +64,7 @@ atmo tls trust FINGERPRINT
 atmo login --token @ann.token
 \`\`\`
 
-Through a tunnel instead of TLS, with \`ATMO_URL\` unset: \`ssh -N -L 8081:127.0.0.1:8081 pi@hub.local\`, then the same \`atmo login --token\`. To agree to
-dangerous calls from there, enrol a key of the laptop: it is printed by \`atmo approver key\` on the laptop, and
-\`sudo atmo approver enroll ann --key KEY\` on the hub takes it.
+Through a tunnel instead of TLS, with \`ATMO_URL\` unset: \`ssh -N -L 8081:127.0.0.1:8081 pi@hub.local\`, then the same \`atmo login --token\`.
 `;
 
 /** docs/cli.md: every command with its operands, options and examples, from the table that the CLI itself reads. */

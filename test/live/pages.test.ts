@@ -42,7 +42,9 @@ const FILLED_IN: Readonly<Record<string, string>> = {
   'sudo atmo device restore ceiling-lamp': 'COMMAND && lamp_is_there && sudo atmo call ceiling_lamp_turn_on',
   'sudo atmo restore home.atmo': 'ATMO_STATE_DIR=$PWD/restored COMMAND',
   'sudo atmo login': 'atmo login',
-  'sudo atmo monitor --qr': '(start_lan_hub && COMMAND)',
+  'sudo atmo people invite owner --qr': '(start_lan_hub && COMMAND)',
+  'sudo atmo people invite ann --qr': '(start_lan_hub && sudo atmo people add ann --role adult && COMMAND)',
+  'sudo atmo people invite ben --qr': '(start_lan_hub && sudo atmo people add ben --role adult && COMMAND)',
   'sudo atmo mesh invite': 'LINE=$(sudo atmo mesh invite) && [ "$(wc -l <<<"$LINE")" = 1 ]',
   'sudo atmo mesh join LINE': 'on_second_hub atmo mesh join "$LINE"',
   'sudo atmo approvals': 'agent_wants_the_door_open && COMMAND | grep "$ID"',
@@ -94,6 +96,7 @@ agent_wants_the_door_open() {
 start_lan_hub() {
   export ATMO_STATE_DIR=$PWD/lan ATMO_HTTP_PORT=8443
   mkdir -p -m 700 "$ATMO_STATE_DIR" && echo '{"matter":{"enabled":false}}' >"$ATMO_STATE_DIR/config.yaml"
+  rm -f serve.out
   ATMO_HTTP_HOST=0.0.0.0 atmo serve >serve.out 2>serve.err &
   trap "kill $!; wait $!" EXIT
   for _ in $(seq 600); do grep -q READY serve.out && return; sleep 0.1; done

@@ -1,15 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { COMMON_OPTIONS, findCommand } from '../../src/cli/command-line.ts';
 import { COMMANDS } from '../../src/cli/command-table.ts';
-import { PAGES, readPage } from './page-commands.ts';
+import { blocksOf, PAGES, readPage } from './page-commands.ts';
 
 /** Every command that a page shows, in blocks of code and in lines of text, without what a comment says beside it. */
 function commandsOf(page: string): readonly string[] {
   const text = readPage(page);
-  const blocks = [...text.matchAll(/```(?:sh)?\n([\s\S]*?)```/g)].flatMap(([, block = '']) => block.split('\n'));
-  const indented = [...text.matchAll(/^ {4}(.*)$/gm)].map(([, line = '']) => line);
+  const blocks = blocksOf(page, ['', 'sh']).flatMap((block) => block.split('\n'));
   const spans = [...text.matchAll(/`([^`\n]+)`/g)].map(([, span = '']) => span);
-  return [...blocks, ...indented, ...spans].flatMap((code) =>
+  return [...blocks, ...spans].flatMap((code) =>
     [...code.matchAll(/(?:^|[\s$(./])atmo ([a-z][^|;)]*)/g)].map(([, words = '']) => words.split(/ {3}| #/)[0] ?? ''),
   );
 }
