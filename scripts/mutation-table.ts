@@ -469,6 +469,13 @@ const PLACES: readonly Place[] = [
     ],
   },
   {
+    file: 'src/tools/builtin/people-tools.ts',
+    rows: [
+      ['somebody with admin:people makes owners', '        people.requireRightsOf(person, principal);\n', ''],
+      ['an owner is invited without an approval', "before === 'owner' || role === 'owner' || losesKeys", 'losesKeys'],
+    ],
+  },
+  {
     file: 'src/auth/approvals/standing-answer-store.ts',
     rows: [
       ['who asked counts when a rule raises the number of persons', ' && (needed === 1 || !isOwnRequest(record, person))', ''],

@@ -248,7 +248,7 @@ export function authTools(
   return [
     ...approvalTools(auth),
     ...tokenTools({ tokens, roles }),
-    ...peopleTools({ people: auth.people, authorizer }),
+    ...peopleTools({ people: auth.people, approvers: auth.approvers, authorizer }),
     ...approverKeyTools({ people: auth.people, approvers: auth.approvers }),
     ...auditTools(audit),
     ...replayTools({ log: audit, registry }),

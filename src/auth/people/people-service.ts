@@ -3,6 +3,7 @@ import type { OfferedKey } from '../../core/auth/approvals.ts';
 import {
   type Invitation,
   type KeyOffer,
+  mayRoleApprove,
   type PeopleAdministration,
   type Person,
   plainCode,
@@ -25,7 +26,7 @@ import type { ApproverRegistry } from '../approvals/approver-registry.ts';
 import { readRegistration } from '../approvals/passkey.ts';
 import { agentNameOf, type Household } from './household.ts';
 import { Challenges, type Invitations } from './invitations.ts';
-import { admittedUntil, grantsOf } from './person-grants.ts';
+import { admittedUntil, grantsOf, requireRights } from './person-grants.ts';
 import type { SignInStore, StoredSignIn } from './sign-in-store.ts';
 
 const LONGEST_TOKEN_MS = 12 * 3_600_000;
@@ -89,7 +90,7 @@ export class PeopleService implements PeopleAdministration, SignInService, Servi
   }
 
   async change(person: Person): Promise<void> {
-    const mayApprove = person.role === 'owner' || person.role === 'adult';
+    const mayApprove = mayRoleApprove(person.role);
     if (!mayApprove) this.#requireOtherKeys(person.name);
     this.#ports.household.change(person);
     this.#revokeSignInTokens(person.name);
@@ -113,9 +114,13 @@ export class PeopleService implements PeopleAdministration, SignInService, Servi
     return invitation;
   }
 
+  requireRightsOf(person: Person, caller: Principal): void {
+    requireRights(person, caller);
+  }
+
   async offerKey(name: string, { label, key = '', passkey }: KeyOffer): Promise<OfferedKey> {
     const { role } = this.#ports.household.require(name);
-    if (role !== 'owner' && role !== 'adult') throw new AtmoError('PERMISSION_DENIED', 'Only owners and adults can approve');
+    if (!mayRoleApprove(role)) throw new AtmoError('PERMISSION_DENIED', 'Only owners and adults can approve');
     if (!passkey) return this.#ports.approvers.offer({ person: name, key, label });
     this.#challenges.use(passkey.challenge);
     return this.#ports.approvers.offer({ person: name, label, ...readRegistration(passkey, passkey.challenge) });

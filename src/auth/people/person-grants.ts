@@ -1,6 +1,7 @@
 import { PERSON_NAME } from '../../core/auth/approvals.ts';
 import { type DayHours, PERSON_ROLES, type Person, type PersonLimits, type PersonRole } from '../../core/auth/people.ts';
-import { parseGrant } from '../../core/auth/permission.ts';
+import { excessPermissions, parseGrant } from '../../core/auth/permission.ts';
+import type { Principal } from '../../core/auth/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isVisible } from '../../core/untrusted-text.ts';
 
@@ -30,6 +31,17 @@ export function grantsOf({ role, limits: { rooms, kinds } }: Pick<Person, 'role'
   if (role === 'adult' && !rooms && !kinds) return ['*', 'admin:approvals'];
   const own = deviceGrants(rooms, kinds ?? (role === 'adult' ? undefined : EVERYDAY_KINDS));
   return [...own, END_SIGN_IN, ...(role === 'adult' ? ['admin:approvals', OWN_NOTICES] : [])];
+}
+
+/** Throws PERMISSION_DENIED unless the caller is the owner of the hub or has every grant of the person. */
+export function requireRights(person: Person, { kind, permissions }: Principal): void {
+  const missing = kind === 'owner' ? [] : excessPermissions(grantsOf(person), permissions);
+  if (missing.length === 0) return;
+  throw new AtmoError(
+    'PERMISSION_DENIED',
+    `As ${person.role}, ${person.name} may do more than you (${missing.slice(0, 3).join(', ')}); ask the owner of the hub to do this`,
+    { required: missing },
+  );
 }
 
 function deviceGrants(rooms: readonly string[] | undefined, kinds: readonly string[] | undefined): readonly string[] {

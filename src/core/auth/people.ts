@@ -5,6 +5,11 @@ import type { Principal } from './principal.ts';
 export const PERSON_ROLES = ['owner', 'adult', 'child', 'guest'] as const;
 export type PersonRole = (typeof PERSON_ROLES)[number];
 
+/** Returns whether persons with this role may approve dangerous calls. */
+export function mayRoleApprove(role: PersonRole): boolean {
+  return role === 'owner' || role === 'adult';
+}
+
 /** Hours of the day in the hub's local time, `HH:MM`. If `from` is later than `to`, they go over midnight. */
 export interface DayHours {
   readonly from: string;
@@ -116,6 +121,11 @@ export interface PeopleAdministration extends PeopleDirectory {
   remove(name: string): Promise<void>;
   /** Makes an invitation, valid for ten minutes. It replaces an earlier invitation of the person. Rejects with NOT_FOUND or CONFLICT. */
   invite(name: string): Promise<Invitation>;
+  /**
+   * Throws PERMISSION_DENIED unless the caller has everything that the person may do. Nobody but the owner of the hub can make, invite or
+   * change a person with more rights than the own ones.
+   */
+  requireRightsOf(person: Person, caller: Principal): void;
   /** Returns the sign-ins that have not ended, the newest first. */
   signIns(): readonly SignIn[];
   /**

@@ -1,6 +1,14 @@
-import { PERSON_NAME } from '../../core/auth/approvals.ts';
-import { PERSON_ROLES, type PeopleAdministration, type Person, type PersonLimits, type SignIn } from '../../core/auth/people.ts';
-import type { Authorizer, Principal } from '../../core/auth/principal.ts';
+import { type ApproverDirectory, PERSON_NAME } from '../../core/auth/approvals.ts';
+import {
+  mayRoleApprove,
+  PERSON_ROLES,
+  type PeopleAdministration,
+  type Person,
+  type PersonLimits,
+  type PersonRole,
+  type SignIn,
+} from '../../core/auth/people.ts';
+import type { Authorizer, Effect, Principal } from '../../core/auth/principal.ts';
 import { isoTime } from '../../core/clock.ts';
 import { areaKey } from '../../core/devices/device-names.ts';
 import { AtmoError } from '../../core/errors.ts';
@@ -16,6 +24,7 @@ const FOR_PEOPLE = { permissions: [PEOPLE_PERMISSION] } as const;
 /** The parts of the hub that the tools for people use. */
 export interface PeoplePorts {
   readonly people: PeopleAdministration;
+  readonly approvers: Pick<ApproverDirectory, 'list'>;
   readonly authorizer: Authorizer;
 }
 
@@ -73,10 +82,11 @@ const SIGN_IN = resultSchema({ sign_in_id: TEXT, person: TEXT, label: TEXT, crea
 
 /** Returns the tools for the household: persons, invitations and sign-ins. Everybody may see and end the own sign-ins. */
 export function peopleTools(ports: PeoplePorts): readonly RegisteredTool[] {
-  return [...personTools(ports.people), inviteTool(ports.people), listSignInsTool(ports), endSignInTool(ports)];
+  return [...personTools(ports), inviteTool(ports), listSignInsTool(ports), endSignInTool(ports)];
 }
 
-function personTools(people: PeopleAdministration): readonly RegisteredTool[] {
+function personTools(ports: PeoplePorts): readonly RegisteredTool[] {
+  const { people } = ports;
   return [
     defineTool(
       {
@@ -98,10 +108,12 @@ function personTools(people: PeopleAdministration): readonly RegisteredTool[] {
         title: 'Add a person to the household',
         description: 'Adds a person with a role, which rooms, kinds and times can narrow. invite_person then signs the person in.',
         parameters: { name: nameParameter, ...changes },
+        effects: ({ name, role = 'adult' }) => [effectOn(ports, name, role)],
         returns: PERSON,
       },
-      async ({ name, ...given }) => {
+      async ({ name, ...given }, { principal }) => {
         const person = changed({ name, title: name, role: 'adult', limits: {} }, given);
+        people.requireRightsOf(person, principal);
         await people.add(person);
         return personJson(person);
       },
@@ -115,10 +127,13 @@ function personTools(people: PeopleAdministration): readonly RegisteredTool[] {
         description: 'Changes the name to read, the role or the limits of a person. What is left out stays. The new rights hold at once.',
         isIdempotent: true,
         parameters: { name: nameParameter, ...changes },
+        effects: ({ name, role }) => [effectOn(ports, name, role)],
         returns: PERSON,
       },
-      async ({ name, ...given }) => {
-        const person = changed(requirePerson(people, name), given);
+      async ({ name, ...given }, { principal }) => {
+        const before = requirePerson(people, name);
+        const person = changed(before, given);
+        for (const one of [before, person]) people.requireRightsOf(one, principal);
         await people.change(person);
         return personJson(person);
       },
@@ -132,9 +147,11 @@ function personTools(people: PeopleAdministration): readonly RegisteredTool[] {
         description: 'Removes a person; all sign-ins, tokens and approver keys of the person end at once.',
         isDestructive: true,
         parameters: { name: nameParameter },
+        effects: ({ name }) => [effectOn(ports, name, 'nobody')],
         returns: DONE,
       },
-      async ({ name }) => {
+      async ({ name }, { principal }) => {
+        people.requireRightsOf(requirePerson(people, name), principal);
         await people.remove(name);
         return SUCCESS;
       },
@@ -142,7 +159,7 @@ function personTools(people: PeopleAdministration): readonly RegisteredTool[] {
   ];
 }
 
-function inviteTool(people: PeopleAdministration): RegisteredTool {
+function inviteTool(ports: PeoplePorts): RegisteredTool {
   return defineTool(
     {
       ...HUB_ACTS,
@@ -152,13 +169,28 @@ function inviteTool(people: PeopleAdministration): RegisteredTool {
       description:
         'Answers a code with which one browser or command line signs in as the person, once and within ten minutes. Only this answer has the code.',
       parameters: { name: nameParameter },
+      effects: ({ name }) => [effectOn(ports, name)],
       returns: resultSchema({ person: TEXT, title: TEXT, code: { ...TEXT, 'x-secret': true }, expires_at: INSTANT }),
     },
-    async ({ name }) => {
+    async ({ name }, { principal }) => {
+      const { people } = ports;
+      people.requireRightsOf(requirePerson(people, name), principal);
       const { code, person, expiresAtMs } = await people.invite(name);
       return { person: person.name, title: person.title, code, expires_at: isoTime(expiresAtMs) };
     },
   );
+}
+
+/**
+ * Returns the effect of a call on a person, who gets the role `after`. People have to approve what makes or invites an owner of the hub, or
+ * ends keys with which a person approves.
+ */
+function effectOn({ people, approvers }: PeoplePorts, name: string, after?: PersonRole | 'nobody'): Effect {
+  const before = people.find(name)?.role;
+  const role = after ?? before ?? 'nobody';
+  const losesKeys = (role === 'nobody' || !mayRoleApprove(role)) && approvers.list().some(({ person }) => person === name);
+  const isDangerous = before === 'owner' || role === 'owner' || losesKeys;
+  return { permission: PEOPLE_PERMISSION, risk: isDangerous ? 'dangerous' : 'low', target: `person/${name}/${role}` };
 }
 
 function listSignInsTool(ports: PeoplePorts): RegisteredTool {

@@ -1,7 +1,10 @@
 import { html, nothing, svg, type TemplateResult } from 'lit';
 import { PERSON_ROLES, type PersonRole } from '../../core/auth/people.ts';
 import { areaKey } from '../../core/devices/device-names.ts';
+import { isJsonObject } from '../../core/json.ts';
+import type { CallOutcome } from '../api/approvals.ts';
 import { areaNames } from '../api/home-store.ts';
+import type { CallRequest } from '../app.ts';
 import { closeDialog, modalDialog } from '../components/dialog.ts';
 import { formValues } from '../components/form-values.ts';
 import { icon } from '../components/icon.ts';
@@ -26,6 +29,7 @@ import './browser-key-card.ts';
 import { DEVICE_FAMILIES } from './tokens.ts';
 
 const POLL_MS = 5_000;
+const INVITE = 'hub:invite_person';
 
 /** What the page shows: everybody to who administers the household, and the own sign-ins to everybody else. */
 interface Household {
@@ -58,7 +62,7 @@ export class PeoplePage extends PageElement {
     });
     // No event says that a person has offered a key, and the person waits for it to be compared.
     const poll = every(POLL_MS, () => document.hidden || this.#load());
-    return [...super.connected(), stop, poll, this.app.calls.onEnd(() => this.#load())];
+    return [...super.connected(), stop, poll, this.app.calls.onEnd((end) => this.#approved(end))];
   }
 
   protected override render(): TemplateResult {
@@ -254,17 +258,34 @@ export class PeoplePage extends PageElement {
     const chosen = (name: string) => new FormData(form).getAll(name).map(String);
     const body = personBody({ values, rooms: chosen('rooms'), kinds: chosen('kinds') });
     const { name = person?.name ?? '', title = name } = values;
-    const path = person ? `/api/v1/people/${encodeURIComponent(person.name)}` : '/api/v1/people';
-    await this.attempt(
-      this.app.hub.post(path, person ? body : { ...body, name }).then(() => this.#edit(undefined)),
-      text('people.saved', { name: title }),
-    );
+    const [tool, label] = person
+      ? ['hub:change_person', text('people.change', { name: title })]
+      : ['hub:add_person', text('people.add_person', { name: title })];
+    if (await this.#make({ tool, params: { ...body, name }, label }, text('people.saved', { name: title }))) this.#edit(undefined);
     this.#load();
   }
 
   async #remove({ name, title }: PersonView): Promise<void> {
     this.#askRemoval(undefined);
-    await this.attempt(this.app.hub.delete(`/api/v1/people/${encodeURIComponent(name)}`), text('people.removed', { name: title }));
+    const label = text('people.remove_person', { name: title });
+    await this.#make({ tool: 'hub:remove_person', params: { name }, label }, text('people.removed', { name: title }));
+    this.#load();
+  }
+
+  /** Makes a call, and shows `success` once it is done. Returns false if it fails, and true also if it waits for approval. */
+  async #make(call: CallRequest, success: string): Promise<boolean> {
+    try {
+      if ((await this.app.call(call)) !== undefined) this.notify(success);
+      return true;
+    } catch (error) {
+      this.notifyError(error);
+      return false;
+    }
+  }
+
+  /** Shows what a call has answered that had to wait for approval. */
+  #approved({ call, result }: CallOutcome): void {
+    if (call.tool === INVITE && isJsonObject(result)) void this.#showInvitation(result as unknown as InvitationView);
     this.#load();
   }
 
@@ -273,10 +294,14 @@ export class PeoplePage extends PageElement {
     this.#load();
   }
 
-  async #invite({ name }: PersonView): Promise<void> {
+  async #invite({ name, title }: PersonView): Promise<void> {
+    const invitation = await this.callTool({ tool: INVITE, params: { name }, label: text('people.invite_person', { name: title }) });
+    if (isJsonObject(invitation)) await this.#showInvitation(invitation as unknown as InvitationView);
+  }
+
+  async #showInvitation(invitation: InvitationView): Promise<void> {
     try {
       const { hub } = this.app;
-      const invitation = await hub.post<InvitationView>(`/api/v1/people/${encodeURIComponent(name)}/invitation`);
       const { url } = await hub.get<{ readonly url?: string }>('/api/v1/tls').catch(() => ({ url: undefined }));
       const page = url !== undefined && isLoopbackName(location.hostname) ? url : location.origin;
       const link = invitationLink(page, invitation);
