@@ -2,7 +2,7 @@ import { html, type TemplateResult } from 'lit';
 import { messageOf } from '../api/hub-client.ts';
 import type { WorkerSupport } from '../api/page-worker.ts';
 import type { App } from '../app.ts';
-import { text, textWith } from '../texts/text.ts';
+import { text } from '../texts/text.ts';
 import { icon } from './icon.ts';
 import { LightElement, type Stop } from './light-element.ts';
 import type { Notice } from './page-element.ts';
@@ -72,7 +72,7 @@ function missing(support: Exclude<WorkerSupport, 'starting' | 'ready'>): Templat
   return html`<div class="alert">${icon('warning')}<div>
       <p><strong>${text('push.missing')}</strong></p>
       <p>${text(`push.missing_${support}`)}</p>
-      <p>${textWith('push.mend', { command: html`<code>atmo doctor</code>` })}</p>
+      <p>${text('push.mend')}</p>
     </div></div>`;
 }
 

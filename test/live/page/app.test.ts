@@ -85,7 +85,7 @@ describe.skipIf(!HAS_CHROMIUM)(`the page as an app${HAS_CHROMIUM ? '' : `: ${CHR
     await plain.show('this-device');
     await plain.page.addInitScript("Object.defineProperty(globalThis, 'isSecureContext', { get: () => false })");
     await plain.page.reload();
-    await plain.page.getByText('Offline, notices and passkeys are missing here.').waitFor();
+    await plain.page.getByText('Offline use, notices and passkeys do not work here.').waitFor();
     await plain.page.getByText('The page came without encryption.', { exact: false }).waitFor();
   });
 

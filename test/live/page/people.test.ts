@@ -185,7 +185,7 @@ describe.skipIf(!HAS_CHROMIUM)(`what waits for a person${HAS_CHROMIUM ? '' : `: 
     await using phone = await world.open('phone', { token: world.ownerLogin().token });
     await phone.show('approvals');
     await phone.page.getByLabel('Your name').fill('ann');
-    await phone.page.getByLabel('This device').fill('Ann’s phone');
+    await phone.page.getByLabel('Name of this device').fill('Ann’s phone');
     await phone.page.getByRole('button', { name: 'Let this browser approve' }).click();
     await phone.page.getByRole('dialog').getByRole('button', { name: 'Fine' }).click();
     const card = phone.page.getByRole('region', { name: 'Approve in this browser' });

@@ -75,7 +75,7 @@ describe('what happened', () => {
         row('refusal', { error: 'PERMISSION_DENIED', message: 'no' }, { tool: 'matter:front_door_unlock@1.0.0' }),
         row('note', { event: 'hub.started' }),
       ]),
-    ).toEqual(['Claude looked at Hall lamp', 'Claude used “rename device”', 'Claude was not let to use “front door unlock”']);
+    ).toEqual(['Claude looked at Hall lamp', 'Claude used “rename device”', 'Claude was not allowed to use “front door unlock”']);
   });
 
   test('leaves out what the page reads for its lists, unless it is asked for, and never a refusal', () => {
@@ -85,7 +85,7 @@ describe('what happened', () => {
       row('refusal', {}, { tool }),
       row('intent', {}, { tool: 'hub:remove_device@1.0.0' }),
     ];
-    expect(said(rows)).toEqual(['Claude was not let to use “list approvals”', 'Claude used “remove device”']);
+    expect(said(rows)).toEqual(['Claude was not allowed to use “list approvals”', 'Claude used “remove device”']);
     expect(said(rows, true)).toHaveLength(3);
   });
 

@@ -32,7 +32,7 @@ describe('rooms', () => {
   const names = (own: Partial<HomePreferences> = {}) => areas(state, own, plan).map(({ name }) => name);
 
   test('stand as the hub orders them, floor by floor; devices without a room come last', () => {
-    expect(names()).toEqual(['Kitchen', 'Bedroom', 'Bath', 'Attic', 'Elsewhere']);
+    expect(names()).toEqual(['Kitchen', 'Bedroom', 'Bath', 'Attic', 'No room']);
     expect(areas(state, {}, plan)[1]?.tiles[0]?.aliases).toEqual(['night lamp']);
   });
 
@@ -47,7 +47,7 @@ describe('rooms', () => {
   });
 
   test('of a floor stand in the own order of a person', () => {
-    expect(names({ rooms: ['Bath', 'Attic'] })).toEqual(['Kitchen', 'Bath', 'Bedroom', 'Attic', 'Elsewhere']);
+    expect(names({ rooms: ['Bath', 'Attic'] })).toEqual(['Kitchen', 'Bath', 'Bedroom', 'Attic', 'No room']);
   });
 
   test('omit a bridge, which has neither tools nor readings', () => {
