@@ -1,7 +1,8 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { messageOf } from './api/hub-client.ts';
+import { browserName } from './api/installation.ts';
 import { loginOfPaste } from './api/session.ts';
-import { acceptInvitation, browserName, invitationOfFragment } from './api/sign-in.ts';
+import { acceptInvitation, invitationOfFragment } from './api/sign-in.ts';
 import type { App } from './app.ts';
 import { formValues } from './components/form-values.ts';
 import { icon } from './components/icon.ts';

@@ -48,3 +48,24 @@ export class Installation extends Observable {
     await prompt?.prompt();
   }
 }
+
+/** Returns what this browser is called in the lists of sign-ins and of devices with notices, such as `Firefox on Android`. */
+export function browserName({ userAgent }: Pick<Navigator, 'userAgent'>): string {
+  const nameIn = (names: readonly (readonly [RegExp, string])[]) => names.find(([pattern]) => pattern.test(userAgent))?.[1];
+  const browser =
+    nameIn([
+      [/Firefox|FxiOS/, 'Firefox'],
+      [/Edg/, 'Edge'],
+      [/Chrome|CriOS/, 'Chrome'],
+      [/Safari/, 'Safari'],
+    ]) ?? 'Browser';
+  const system = nameIn([
+    [/Android/, 'Android'],
+    [/iPhone/, 'iPhone'],
+    [/iPad/, 'iPad'],
+    [/Mac/, 'Mac'],
+    [/Windows/, 'Windows'],
+    [/Linux/, 'Linux'],
+  ]);
+  return system === undefined ? browser : `${browser} on ${system}`;
+}

@@ -1,3 +1,4 @@
+import { browserName } from './installation.ts';
 import type { PageWorker } from './page-worker.ts';
 import type { PushBrowser } from './push.ts';
 
@@ -7,28 +8,6 @@ export function pushBrowser(worker: Pick<PageWorker, 'registration'>): PushBrows
     manager: () => ('Notification' in window ? (worker.registration?.pushManager as ReturnType<PushBrowser['manager']>) : undefined),
     permission: () => Notification.permission,
     askPermission: () => Notification.requestPermission(),
-    label: () => browserName(navigator.userAgent),
+    label: () => browserName(navigator),
   };
-}
-
-const BROWSERS = [
-  ['Firefox', /Firefox\//],
-  ['Edge', /Edg\//],
-  ['Chrome', /Chrome\//],
-  ['Safari', /Safari\//],
-] as const;
-const SYSTEMS = [
-  ['Android', /Android/],
-  ['iPhone', /iPhone/],
-  ['iPad', /iPad/],
-  ['Windows', /Windows/],
-  ['Mac', /Mac OS/],
-  ['Linux', /Linux/],
-] as const;
-
-/** Returns the name of a browser and its system, such as `Firefox, Android`, by which a person knows it in a list. */
-export function browserName(agent: string): string {
-  const nameIn = (names: readonly (readonly [string, RegExp])[]): string[] =>
-    names.flatMap(([name, sign]) => (sign.test(agent) ? [name] : []));
-  return [nameIn(BROWSERS)[0] ?? 'Browser', ...nameIn(SYSTEMS).slice(0, 1)].join(', ');
 }

@@ -1,6 +1,7 @@
-import { type SignInAction, signInStatement } from '../../core/auth/people.ts';
+import { plainCode, type SignInAction, signInStatement } from '../../core/auth/people.ts';
 import { isErrorCode } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject, tryParseJson } from '../../core/json.ts';
+import { text } from '../texts/text.ts';
 import { HubError } from './hub-client.ts';
 import type { Login, Session } from './session.ts';
 import { base64UrlOf, makeSigningKey, type SigningKey, signWith } from './signing-key.ts';
@@ -22,7 +23,7 @@ export function invitationOfFragment(fragment: string): string | undefined {
 /** Makes a key, signs in with an invitation, and returns the login. Throws HubError with the hub's reason if the hub refuses. */
 export async function acceptInvitation(post: Post, code: string, label: string): Promise<Login> {
   const key = await makeSigningKey();
-  const plain = code.toUpperCase().replaceAll('-', '');
+  const plain = plainCode(code);
   const answer = await send(post, '/api/v1/sign-ins', {
     code: plain,
     key: key.publicKey,
@@ -52,11 +53,11 @@ async function send(post: Post, path: string, body: JsonObject): Promise<JsonObj
     body: JSON.stringify(body),
   };
   const response = await post(path, init).catch(() => undefined);
-  if (!response) throw new HubError('HUB_UNREACHABLE', 'The hub does not answer; is it running, and is this device in its network?');
+  if (!response) throw new HubError('HUB_UNREACHABLE', text('shell.no_answer'));
   const answer = tryParseJson(await response.text());
   if (response.ok && isJsonObject(answer)) return answer;
   const { code, detail } = isJsonObject(answer) ? answer : {};
-  const message = typeof detail === 'string' ? detail : `The hub answered with status ${response.status}`;
+  const message = typeof detail === 'string' ? detail : text('shell.no_reason', { status: response.status });
   throw new HubError(isErrorCode(code) ? code : 'INTERNAL_ERROR', message, { status: response.status });
 }
 
@@ -113,25 +114,4 @@ export class SignInRenewal {
       return false;
     }
   }
-}
-
-/** Returns what this browser is called in the list of sign-ins, such as `Firefox on Android`. */
-export function browserName({ userAgent }: Pick<Navigator, 'userAgent'>): string {
-  const nameIn = (names: readonly (readonly [RegExp, string])[]) => names.find(([pattern]) => pattern.test(userAgent))?.[1];
-  const browser =
-    nameIn([
-      [/Firefox|FxiOS/, 'Firefox'],
-      [/Edg/, 'Edge'],
-      [/Chrome|CriOS/, 'Chrome'],
-      [/Safari/, 'Safari'],
-    ]) ?? 'Browser';
-  const system = nameIn([
-    [/Android/, 'Android'],
-    [/iPhone/, 'iPhone'],
-    [/iPad/, 'iPad'],
-    [/Mac/, 'Mac'],
-    [/Windows/, 'Windows'],
-    [/Linux/, 'Linux'],
-  ]);
-  return system === undefined ? browser : `${browser} on ${system}`;
 }
