@@ -29,6 +29,9 @@ export class HubProblems {
   }
 }
 
+/** Subject of HubProblems while no backup protects the hub as its schedule says. */
+export const BACKUP_OVERDUE = 'backup.overdue';
+
 const BEAT_MS = 1_000;
 /** Milliseconds by which a busy machine can delay a timer. */
 const SLACK_MS = 500;

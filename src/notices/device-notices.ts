@@ -1,7 +1,7 @@
 import { repeat } from '../core/clock.ts';
 import type { HubContext } from '../core/context.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
-import type { Device } from '../core/devices/device-model.ts';
+import { type Device, LOW_BATTERY_PERCENT } from '../core/devices/device-model.ts';
 import type { Reading, ReadingStore, ReadingValue } from '../core/devices/sensor-readings.ts';
 import type { HubEvent } from '../core/events.ts';
 import { objectOf } from '../core/json.ts';
@@ -16,8 +16,7 @@ const LOST_AFTER_MS = 3_600_000;
 const SLEEPY_LOST_AFTER_MS = 12 * 3_600_000;
 /** Time for which a lock may be half locked, for example while it moves, in milliseconds. */
 const HALF_LOCKED_MS = 20_000;
-/** A battery is low from this percentage on, and no longer low above the second one. */
-const LOW_PERCENT = 10;
+/** Charge in percent at which a battery is no longer low. */
 const CHARGED_PERCENT = 20;
 
 interface DeviceNoticeCollaborators extends Pick<HubContext, 'clock' | 'events'> {
@@ -214,7 +213,7 @@ function judgeAlarm(_kind: string, value: ReadingValue): Verdict {
 
 function judgeBattery(kind: string, value: ReadingValue): Verdict {
   if (typeof value === 'number' && kind === 'battery') {
-    if (value <= LOW_PERCENT) return 'began';
+    if (value <= LOW_BATTERY_PERCENT) return 'began';
     return value >= CHARGED_PERCENT ? 'ended' : undefined;
   }
   if (value === 'warning' || value === 'critical' || value === true) return 'began';

@@ -2,7 +2,7 @@ import type { TokenRecord } from '../core/auth/principal.ts';
 import { repeat } from '../core/clock.ts';
 import type { HubContext } from '../core/context.ts';
 import { toAtmoError } from '../core/errors.ts';
-import type { HubProblems } from '../core/health.ts';
+import { BACKUP_OVERDUE, type HubProblems } from '../core/health.ts';
 import type { Service } from '../core/lifecycle.ts';
 import { plain } from '../core/untrusted-text.ts';
 import type { NoticePublisher, Subject } from './notice-publisher.ts';
@@ -46,9 +46,6 @@ interface HubNoticeCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   /** Returns the free bytes of the disk with the hub's state. */
   readonly freeBytes: () => Promise<number>;
 }
-
-/** Subject of HubProblems about backups: it is there while a backup is overdue. */
-export const BACKUP_OVERDUE = 'backup.overdue';
 
 /** Publishes what the hub itself needs: tokens and certificates that end, backups, updates and disk space. */
 export class HubNotices implements Service {
@@ -142,7 +139,7 @@ export class HubNotices implements Service {
     const name = 'disk/state';
     if (free >= ENOUGH_BYTES) publisher.end(name);
     if (free >= LOW_BYTES) return;
-    const text = `Only ${Math.floor(free / 1_048_576)} MiB are free on the disk of the hub. Delete old files, or the hub soon stops to store anything.`;
+    const text = `Only ${Math.floor(free / 1_048_576)} MiB are free on the disk of the hub. Delete old files, or the hub will soon be unable to store anything.`;
     publisher.begin({ kind: 'disk', name, title: 'Disk nearly full', text, path: '/#/settings' });
   }
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { TokenRecord } from '../../src/core/auth/principal.ts';
-import { HubProblems } from '../../src/core/health.ts';
+import { BACKUP_OVERDUE, HubProblems } from '../../src/core/health.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { AgentNotices, type NoticedAgent } from '../../src/notices/agent-notices.ts';
-import { BACKUP_OVERDUE, type EndingCertificate, HubNotices, type OfferedUpdate } from '../../src/notices/hub-notices.ts';
+import { type EndingCertificate, HubNotices, type OfferedUpdate } from '../../src/notices/hub-notices.ts';
 import { ToolNotices } from '../../src/notices/tool-notices.ts';
 import { household } from './notices-fixture.ts';
 

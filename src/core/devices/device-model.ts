@@ -1,6 +1,9 @@
 import type { DeviceId } from '../ids.ts';
 import type { Json, JsonObject, JsonSchema } from '../json.ts';
 
+/** Charge in percent at which a battery is low if the device does not say so itself. */
+export const LOW_BATTERY_PERCENT = 10;
+
 /** Access privileges of the Matter specification (Core §6.6.5.2). */
 export type Privilege = 'view' | 'operate' | 'manage' | 'administer';
 

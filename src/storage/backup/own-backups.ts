@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { Clock, TrustedTime } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import { attemptWrite } from '../../core/files/file-system.ts';
-import type { HubProblems } from '../../core/health.ts';
+import { BACKUP_OVERDUE, type HubProblems } from '../../core/health.ts';
 import { isJsonObject } from '../../core/json.ts';
 import type { Service } from '../../core/lifecycle.ts';
 import { atWallTime, nextLocalTime } from '../../core/local-time.ts';
@@ -32,8 +32,6 @@ interface OwnBackupsOptions {
 }
 
 const SPACE = 'backups';
-/** Subject of the hub's problem while no backup protects the hub as the schedule says. */
-const OVERDUE = 'backup.overdue';
 const OVERDUE_MS = 48 * 3_600_000;
 /** How long a backup that fell due while the hub was off waits after the start. */
 const START_DELAY_MS = 120_000;
@@ -165,8 +163,8 @@ export class ScheduledBackups implements OwnBackups, Service {
 
   #showProblem(): void {
     const problem = this.#problem();
-    if (problem === undefined) this.#parts.problems.clear(OVERDUE);
-    else this.#parts.problems.raise(OVERDUE, problem);
+    if (problem === undefined) this.#parts.problems.clear(BACKUP_OVERDUE);
+    else this.#parts.problems.raise(BACKUP_OVERDUE, problem);
   }
 
   #checkOverdue(): void {

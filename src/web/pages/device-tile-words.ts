@@ -1,3 +1,4 @@
+import { LOW_BATTERY_PERCENT } from '../../core/devices/device-model.ts';
 import type { Json } from '../../core/json.ts';
 import type { ReadingView } from '../api/hub-types.ts';
 import { capital, humanWords, numberWords, readingName, valueWords } from '../components/formatting.ts';
@@ -24,8 +25,6 @@ const YES_NO: Readonly<Record<string, readonly [yes: TextKey, no: TextKey]>> = {
   pump_running: ['tiles.value_running', 'tiles.value_stopped'],
 };
 const CALM: readonly Json[] = [false, null, 'normal', 'ok', 'no_error'];
-/** Charge in percent at which a battery is called low if the device does not say so itself. */
-const LOW_BATTERY_PERCENT = 15;
 const MINUTE_S = 60;
 const HOUR_MIN = 60;
 

@@ -215,6 +215,7 @@ describe('a tile', () => {
 
   test('tells of a battery or filter that has to be changed, before anything else', () => {
     expect(tile('Kitchen window', { battery: 9 })).toMatchObject({ isBatteryLow: true, details: ['Battery low', 'Battery 9 %'] });
+    expect([10, 11].map((battery) => tile('Kitchen window', { battery }).isBatteryLow)).toEqual([true, false]);
     expect(tile('Smoke alarm', { battery_alert: 'warning' }).isBatteryLow).toBe(true);
     expect(tile('Air purifier', { hepa_filter_change: 'critical' }).details[0]).toBe('Change the filter');
     expect(tile('Kitchen window').isBatteryLow).toBe(false);
