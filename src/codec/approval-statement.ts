@@ -1,8 +1,9 @@
-import { type KeyObject, verify } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import { AtmoError } from '../core/errors.ts';
 import { APPROVAL_DOMAIN, type ApprovalStatement, approvalPayload } from './approval-payload.ts';
 import { writeByteStrings } from './cbor.ts';
 import { signSign1, sigStructure, verifySign1 } from './cose-sign1.ts';
+import { isSignedByEs256 } from './person-key.ts';
 
 const BASE64URL = /^[A-Za-z0-9_-]{1,2048}$/;
 
@@ -22,7 +23,7 @@ const SIGNATURE_BYTES = 64;
 export function isSignedStatement(signature: string, statement: ApprovalStatement, key: KeyObject): boolean {
   const message = Buffer.from(signature, 'base64url');
   if (!BASE64URL.test(signature) || message.toString('base64url') !== signature) return false;
-  if (key.asymmetricKeyType === 'ec') return isSignedByEs256(message, approvalPayload(statement), key);
+  if (key.asymmetricKeyType === 'ec') return isEs256Message(message, approvalPayload(statement), key);
   try {
     const payload = verifySign1(message, { keyOf: () => key, externalAad: APPROVAL_DOMAIN });
     return Buffer.compare(payload, approvalPayload(statement)) === 0;
@@ -33,8 +34,8 @@ export function isSignedStatement(signature: string, statement: ApprovalStatemen
 }
 
 /** Returns whether a message is the one form of a COSE_Sign1 with ES256 over the payload, with a signature of the key. */
-function isSignedByEs256(message: Uint8Array, payload: Uint8Array, key: KeyObject): boolean {
+function isEs256Message(message: Uint8Array, payload: Uint8Array, key: KeyObject): boolean {
   const signature = message.subarray(-SIGNATURE_BYTES);
   if (Buffer.compare(message, writeByteStrings(ES256_SIGN1, [payload, signature])) !== 0) return false;
-  return verify('sha256', sigStructure(ES256, APPROVAL_DOMAIN, payload), { key, dsaEncoding: 'ieee-p1363' }, signature);
+  return isSignedByEs256(key, sigStructure(ES256, APPROVAL_DOMAIN, payload), signature);
 }

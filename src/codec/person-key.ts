@@ -42,7 +42,12 @@ export function personKeyId(raw: string): string {
 export function isSignedBy({ kind, key }: PersonKey, message: Uint8Array, signature: string): boolean {
   const bytes = Buffer.from(signature, 'base64url');
   if (!SIGNATURE.test(signature) || bytes.toString('base64url') !== signature) return false;
-  return kind === 'ed25519' ? verify(null, message, key, bytes) : verify('sha256', message, { key, dsaEncoding: 'ieee-p1363' }, bytes);
+  return kind === 'ed25519' ? verify(null, message, key, bytes) : isSignedByEs256(key, message, bytes);
+}
+
+/** Returns whether `signature` (r and s, 64 bytes) is the signature of a P-256 key over the message, with ES256. */
+export function isSignedByEs256(key: KeyObject, message: Uint8Array, signature: Uint8Array): boolean {
+  return verify('sha256', message, { key, dsaEncoding: 'ieee-p1363' }, signature);
 }
 
 function refuse(): never {

@@ -63,8 +63,8 @@ export function passkeyCounter(
   try {
     const client = clientDataOf(clientDataJSON);
     const data = Buffer.from(authenticatorData, 'base64url');
-    const isMeant = client.type === 'webauthn.get' && client.challenge === Buffer.from(challenge).toString('base64url');
-    if (!isMeant || originOf(client) !== passkey.origin) return undefined;
+    const isForChallenge = client.type === 'webauthn.get' && client.challenge === Buffer.from(challenge).toString('base64url');
+    if (!isForChallenge || originOf(client) !== passkey.origin) return undefined;
     checkedFlags(data, passkey.rpId);
     const message = Buffer.concat([data, sha256(Buffer.from(clientDataJSON, 'base64url'))]);
     const algorithm = key.kind === 'es256' ? 'sha256' : null;
@@ -94,7 +94,7 @@ function clientDataOf(clientData: string): JsonObject {
 function originOf({ origin, crossOrigin }: JsonObject): string {
   const url = typeof origin === 'string' ? URL.parse(origin) : null;
   const isSecure = url?.protocol === 'https:' || url?.hostname === 'localhost';
-  if (!url || url.origin !== origin || !isSecure || crossOrigin === true) return refuse('was not made on a page of this hub');
+  if (!url || url.origin !== origin || !isSecure || crossOrigin === true) return refuse('was not made on a page with https');
   return url.origin;
 }
 

@@ -32,9 +32,9 @@ export class Household implements PeopleDirectory {
   list(): readonly Person[] {
     const records = this.#records();
     const known = new Set(records.map(({ person }) => person.name));
-    const present = records.filter(({ isLeaving }) => !isLeaving).map(({ person }) => person);
+    const staying = records.filter(({ isLeaving }) => !isLeaving).map(({ person }) => person);
     const others = [OWNER_NAME, ...this.#ports.approvers.list().map(({ person }) => person)].filter((name) => !known.has(name));
-    return [...present, ...[...new Set(others)].map(withoutRecord)].sort((a, b) => (a.name < b.name ? -1 : 1));
+    return [...staying, ...[...new Set(others)].map(withoutRecord)].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
   find(name: string): Person | undefined {
