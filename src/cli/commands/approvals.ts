@@ -67,7 +67,7 @@ const standing = requestCommand({
   options: HUB_OPTION,
   request: ({ hub }) => hub.get('/api/v1/standing-answers'),
   text(answer) {
-    const rows = objectsIn(answer, 'answers').map((one) => [one.approval_id, one.person, one.until ?? 'removed', one.summary]);
+    const rows = objectsIn(answer, 'answers').map((one) => [one.approval_id, one.person, one.until ?? 'you remove it', one.summary]);
     return textTable(['ID', 'BY', 'UNTIL', 'WHAT'], rows);
   },
 });

@@ -86,13 +86,13 @@ const backupsSchedule: Command = {
   },
   async run(call) {
     const [at] = call.operands;
-    const keep = call.text('keep');
+    const keep = call.integer('keep');
     const known = objectOf(await call.hub.call('hub:show_backups', {})).schedule !== undefined;
     const isAsked = !known || call.isSet('new-passphrase') || call.text('passphrase-file') !== undefined;
     const passphrase = isAsked ? await newPassphrase(call, 'Passphrase of the backups: ') : undefined;
     const answer = await call.hub.call('hub:set_backup_schedule', {
       ...(at !== undefined && { at }),
-      ...(keep !== undefined && { keep: Number(keep) }),
+      ...(keep !== undefined && { keep }),
       ...(passphrase !== undefined && { passphrase }),
     });
     call.output.answer(answer, () => backupsText(answer));

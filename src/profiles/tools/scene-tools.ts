@@ -155,6 +155,7 @@ function deleteSceneTool(ports: ScenePorts): RegisteredTool {
       title: 'Delete a scene',
       description: 'Deletes a scene and its tool. The devices stay as they are.',
       tags: ['scene', 'remove'],
+      isDestructive: true,
       parameters: { scene: sceneParameter, members: membersParameter },
       returns: resultSchema({ scene: TEXT, name: TEXT }),
       canonicalize: ({ scene: text }, caller) => {

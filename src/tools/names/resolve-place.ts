@@ -55,6 +55,7 @@ function floorsOf(areas: readonly string[], names: AreaAliases): readonly string
 
 function noFloor(text: string, areas: readonly string[], names: AreaAliases): AtmoError {
   const candidates = floorsOf(areas, names);
-  const hint = candidates.length > 0 ? `there is ${candidates.map(quoted).join(', ')}` : 'no area has a floor yet (atmo area describe)';
+  const hint =
+    candidates.length > 0 ? `there is ${candidates.map(quoted).join(', ')}` : 'no area has a floor yet: atmo area floor AREA FLOOR';
   return new AtmoError('NOT_FOUND', `There is no floor ${JSON.stringify(text.slice(0, 80))}; ${hint}`, { candidates: [...candidates] });
 }

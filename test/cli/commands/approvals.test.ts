@@ -125,7 +125,7 @@ describe('a person', () => {
       expect(await hub.atmo(['refuse', refused.approval_id], env)).toMatchObject({ code: 0, out: expect.stringContaining('denied') });
       const listed = await hub.atmo(['approvals', 'standing'], env);
       expect(listed.out).toMatch(/owner +2026-\S+ +kitchen may do this again: Turn on Floor lamp \(Hall\)/);
-      expect(listed.out).toMatch(/owner +removed +kitchen may not use Floor lamp \(Hall\)/);
+      expect(listed.out).toMatch(/owner +you remove it +kitchen may not use Floor lamp \(Hall\)/);
       const removed = await hub.atmo(['approvals', 'remove', refused.approval_id.slice(0, 8)], env);
       expect(removed).toMatchObject({ code: 0, out: 'removed: kitchen may not use Floor lamp (Hall)\n' });
       expect((await hub.atmo(['approvals', 'standing', '--json'], env)).json().answers).toMatchObject([{ answer: 'approve_for_hour' }]);

@@ -55,6 +55,9 @@ describe('atmo backups', () => {
     await first.run('backups schedule 03:30 --keep 14', { ATMO_PASSPHRASE: passphrase });
     expect(first.asked.at(-1)).toEqual(['set_backup_schedule', { at: '03:30', keep: 14, passphrase }]);
     expect((await makeHub({ folder: '/b', backups: [] }).run('backups schedule 03:30')).code).toBe(2);
+    const wrong = makeHub(SET);
+    expect((await wrong.run('backups schedule 03:30 --keep many')).code).toBe(2);
+    expect(wrong.asked).not.toContainEqual(expect.arrayContaining(['set_backup_schedule']));
     const later = makeHub(SET);
     await later.run('backups schedule 04:00');
     expect(later.asked.at(-1)).toEqual(['set_backup_schedule', { at: '04:00' }]);
