@@ -31,7 +31,7 @@ class FakeBrowser implements PushBrowser {
   }
 
   label() {
-    return 'Firefox, Android';
+    return 'Firefox on Android';
   }
 
   #subscribe(key: Uint8Array<ArrayBuffer>): BrowserSubscription {
@@ -100,7 +100,7 @@ describe('notices in this browser', () => {
     await push.turnOn();
     expect(push.state).toBe('on');
     expect([...hub.known.values()]).toEqual([
-      { endpoint: 'https://push.example/1', keys: { p256dh: 'p', auth: 'a' }, label: 'Firefox, Android' },
+      { endpoint: 'https://push.example/1', keys: { p256dh: 'p', auth: 'a' }, label: 'Firefox on Android' },
     ]);
   });
 
