@@ -1,15 +1,34 @@
 import { join } from 'node:path';
-import { isoTime } from '../core/clock.ts';
+import { isoTime, type TrustedTime } from '../core/clock.ts';
+import type { HubContext } from '../core/context.ts';
+import type { HubProblems } from '../core/health.ts';
+import type { HubId } from '../core/ids.ts';
 import type { ServiceStack } from '../core/lifecycle.ts';
 import { packageVersion } from '../core/package-files.ts';
+import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import { byScrypt } from '../storage/backup/archive-encryption.ts';
 import { BackupFile, createArchive, DatabaseCopies } from '../storage/backup/create-backup.ts';
 import { ScheduledBackups } from '../storage/backup/own-backups.ts';
 import { BACKUP_FOLDER } from '../storage/state-directory.ts';
 import { filesOutsideState, type HubConfig } from './config/config.ts';
-import type { Infrastructure } from './infrastructure.ts';
 
-type CopiedParts = Pick<Infrastructure, 'clock' | 'store' | 'readings'> & { readonly auth: Pick<Infrastructure['auth'], 'audit'> };
+/** A database of the running hub that can be copied. */
+interface CopiedDatabase {
+  snapshot(): Promise<{ readonly path: string }>;
+}
+
+interface CopiedParts extends Pick<HubContext, 'clock'> {
+  readonly store: CopiedDatabase;
+  readonly readings: CopiedDatabase;
+  readonly auth: { readonly audit: CopiedDatabase };
+}
+
+/** The parts of the hub that its own backups need. */
+interface BackupParts extends CopiedParts, Pick<HubContext, 'logger'> {
+  readonly store: CopiedDatabase & KeyValueStore;
+  readonly problems: HubProblems;
+  readonly auth: { readonly audit: CopiedDatabase; readonly key: { readonly hubId: HubId }; readonly time: TrustedTime };
+}
 
 /** Returns the functions that copy the databases. audit.db is last: its copy must contain the audit head that state.db's copy names. */
 export function databaseCopies({ clock, store, readings, auth }: CopiedParts, stateDir: string): DatabaseCopies {
@@ -21,7 +40,7 @@ export function databaseCopies({ clock, store, readings, auth }: CopiedParts, st
 }
 
 /** Starts the backups that the hub itself writes. */
-export async function openBackups(infrastructure: Infrastructure, config: HubConfig, stack: ServiceStack): Promise<ScheduledBackups> {
+export async function openBackups(infrastructure: BackupParts, config: HubConfig, stack: ServiceStack): Promise<ScheduledBackups> {
   const { clock, store, problems, auth } = infrastructure;
   const { stateDir, backup } = config;
   const logger = infrastructure.logger.child({ module: 'backup' });

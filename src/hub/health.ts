@@ -1,3 +1,4 @@
+import type { MeshPorts } from '../calls/mesh-ports.ts';
 import { AtmoError } from '../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, objectsOf } from '../core/json.ts';
 import { authorizationChecks } from '../doctor/authorization-checks.ts';
@@ -9,14 +10,12 @@ import { READS_WHOLE_HUB } from '../tools/builtin/hub-tool.ts';
 import { defineTool, resultSchema, TEXT } from '../tools/definition/define-tool.ts';
 import type { RegisteredTool, ToolContext } from '../tools/definition/tool-definition.ts';
 import type { HubConfig } from './config/config.ts';
-import type { HttpApi } from './http.ts';
 import type { Infrastructure } from './infrastructure.ts';
-import type { ToolServices } from './tool-services.ts';
 
 interface HealthParts {
   readonly infrastructure: Pick<Infrastructure, 'clock' | 'directory' | 'matter' | 'problems'>;
-  readonly services: { readonly pipeline: Pick<CallPort, 'call'>; readonly meshProxy: Pick<ToolServices['meshProxy'], 'view'> };
-  readonly http: Pick<HttpApi, 'tlsView' | 'localUrl'>;
+  readonly services: { readonly pipeline: Pick<CallPort, 'call'>; readonly meshProxy: Pick<MeshPorts, 'view'> };
+  readonly http: { readonly localUrl: string; tlsView(): JsonObject };
   readonly config: Pick<HubConfig, 'stateDir' | 'mesh'>;
 }
 
