@@ -469,6 +469,12 @@ const PLACES: readonly Place[] = [
     ],
   },
   {
+    file: 'src/auth/approvals/approver-registry.ts',
+    rows: [
+      ['somebody who may not approve any more decides', '    if (keys.length > 0) this.#ports.persons.requireMayApprove(person);\n', ''],
+    ],
+  },
+  {
     file: 'src/tools/builtin/people-tools.ts',
     rows: [
       ['somebody with admin:people makes owners', '        people.requireRightsOf(person, principal);\n', ''],

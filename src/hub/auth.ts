@@ -6,6 +6,7 @@ import { HubCallVault } from '../auth/call-vault.ts';
 import { GrantAuthorizer } from '../auth/grant-authorizer.ts';
 import { HubKey } from '../auth/hub-key.ts';
 import { OwnerAuthenticator, OwnerCredential } from '../auth/owner-token.ts';
+import { ApprovingPersons } from '../auth/people/approving-persons.ts';
 import { Household } from '../auth/people/household.ts';
 import { Invitations } from '../auth/people/invitations.ts';
 import { PeopleService } from '../auth/people/people-service.ts';
@@ -79,7 +80,7 @@ export async function openAuth(collaborators: AuthCollaborators, config: HubConf
   const tokens = await openTokens(collaborators, { identity, membership }, stack);
   const { clock, events, logger, store, devices, devicesElsewhere: elsewhere } = collaborators;
   const { audit, time, key } = identity;
-  const approvers = new ApproverRegistry({ store, time, audit });
+  const approvers = new ApproverRegistry({ store, time, audit, persons: new ApprovingPersons({ store, time }) });
   await enrolOwnerKey({ approvers, logger, onRepaired: repairReporter(collaborators) }, config.stateDir);
   const { hubId } = key;
   const standing = new StandingAnswerStore({ store, clock, time, audit, events, logger, approvers, devices }, { hubId });

@@ -46,7 +46,7 @@ const MAX_GIVEN_BACK = 1_000;
 const MIN_TIMER_MS = 1_000;
 
 interface ApprovalServices extends NotifierServices, Pick<HubContext, 'clock' | 'store'> {
-  readonly approvers: Pick<ApproverRegistry, 'keysOf' | 'list' | 'lastSerial' | 'noteUse'>;
+  readonly approvers: Pick<ApproverRegistry, 'decidingKeysOf' | 'list' | 'lastSerial' | 'noteUse'>;
   readonly devices: Pick<DeviceFacts, 'namedDevice' | 'typesOf'>;
   readonly standing: StandingAnswerStore;
 }
@@ -158,7 +158,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
   async decide(decision: SignedDecision): Promise<ApprovalView> {
     this.#closeOld();
     const record = this.#openRecord(decision.approvalId);
-    const { key, signCount } = decidingKey(record, decision, this.#collaborators.approvers.keysOf(decision.person));
+    const { key, signCount } = decidingKey(record, decision, this.#collaborators.approvers.decidingKeysOf(decision.person));
     const { person, keyId } = key;
     const { decision: answer, signature } = decision;
     this.#requireOffered(record, answer);

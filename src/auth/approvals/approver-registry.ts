@@ -28,8 +28,15 @@ export interface EnrolledKey extends ApproverKey {
 /** A key to enrol. */
 type NewKey = Pick<ApproverKey, 'person' | 'key' | 'label' | 'passkey'>;
 
+/** Port: says who may approve at this time. */
+interface Approving {
+  /** Throws PERMISSION_DENIED if the person may not approve now. */
+  requireMayApprove(person: string): void;
+}
+
 interface RegistryCollaborators extends Pick<HubContext, 'store' | 'audit'> {
   readonly time: Pick<TrustedTime, 'now'>;
+  readonly persons: Approving;
 }
 
 /** The registry of approvers and their public keys. It exists only in the hub's store, never in a configuration file. */
@@ -49,6 +56,13 @@ export class ApproverRegistry implements ApproverDirectory {
     return this.list().filter((key) => key.person === person);
   }
 
+  /** Returns the keys with which a person can decide now. Throws PERMISSION_DENIED if the person may not approve at this time. */
+  decidingKeysOf(person: string): readonly EnrolledKey[] {
+    const keys = this.keysOf(person);
+    if (keys.length > 0) this.#ports.persons.requireMayApprove(person);
+    return keys;
+  }
+
   /** Returns the serial of the newest enrolment; 0 if no key was ever enrolled. */
   get lastSerial(): number {
     const stored = this.#ports.store.get(COUNTER.space, COUNTER.key);
@@ -57,6 +71,7 @@ export class ApproverRegistry implements ApproverDirectory {
 
   async enrol({ person, key, label, passkey }: NewKey): Promise<EnrolledKey> {
     requireName(person, label);
+    this.#ports.persons.requireMayApprove(person);
     personKeyOf(key);
     const keyId = personKeyId(key);
     this.#requireCapacity(person, keyId);
@@ -109,6 +124,11 @@ export class ApproverRegistry implements ApproverDirectory {
     this.#ports.store.delete(OFFERS, keyId);
     await this.#note('approver.offer_refused', offer);
     return offer;
+  }
+
+  /** Drops the offers of a person, without a note in the audit log: what ended them has its own. */
+  dropOffersOf(person: string): void {
+    for (const offer of this.offers()) if (offer.person === person) this.#ports.store.delete(OFFERS, offer.keyId);
   }
 
   /** Stores the counter of a passkey before its signature has an effect, so that no copy of the passkey can sign with the same count. */

@@ -101,6 +101,17 @@ export class Household implements PeopleDirectory {
   }
 }
 
+/**
+ * Returns what is stored about a person: no `person` if the person leaves or the record is malformed. Returns undefined if there is no
+ * record.
+ */
+export function storedPerson(store: Pick<HubContext['store'], 'get'>, name: string): { readonly person?: Person } | undefined {
+  const value = store.get(SPACE, name);
+  if (value === undefined) return undefined;
+  const found = readRecord(name, value);
+  return found && !found.isLeaving ? { person: found.person } : {};
+}
+
 /** Returns the name under which a person's sign-ins call tools. */
 export function agentNameOf({ name }: Pick<Person, 'name'>): string {
   return name === OWNER_NAME ? OWNERS_AGENT : name;

@@ -42,7 +42,7 @@ interface PeopleCollaborators extends Pick<HubContext, 'clock' | 'audit' | 'logg
   readonly invitations: Invitations;
   readonly signIns: SignInStore;
   readonly tokens: Pick<TokenAuthority, 'issue' | 'revoke' | 'list'>;
-  readonly approvers: Pick<ApproverRegistry, 'keysOf' | 'list' | 'remove' | 'offer'>;
+  readonly approvers: Pick<ApproverRegistry, 'keysOf' | 'list' | 'remove' | 'offer' | 'dropOffersOf'>;
 }
 
 /**
@@ -224,7 +224,9 @@ export class PeopleService implements PeopleAdministration, SignInService, Servi
     household.forget(name);
   }
 
+  /** Removes the keys of a person, and those that wait to be confirmed. */
   async #removeKeys(name: string): Promise<void> {
+    this.#ports.approvers.dropOffersOf(name);
     for (const { keyId } of this.#ports.approvers.keysOf(name)) await this.#ports.approvers.remove(keyId);
   }
 

@@ -3,6 +3,7 @@ import type { ApprovalWaits } from '../../../src/auth/approvals/approval-kinds.t
 import { ApprovalStore } from '../../../src/auth/approvals/approval-store.ts';
 import { ApproverRegistry } from '../../../src/auth/approvals/approver-registry.ts';
 import { StandingAnswerStore } from '../../../src/auth/approvals/standing-answer-store.ts';
+import { ApprovingPersons } from '../../../src/auth/people/approving-persons.ts';
 import type { ApprovalStatement } from '../../../src/codec/approval-payload.ts';
 import { signStatement } from '../../../src/codec/approval-statement.ts';
 import { rawPublicKey } from '../../../src/codec/public-key.ts';
@@ -88,7 +89,7 @@ export async function makeApprovals(
   events.listen((event) => heard.push(event));
   const audit = { record: async (entry: unknown) => void notes.push(entry as AuditNote) };
   const time = { now: () => clock.now() };
-  const approvers = new ApproverRegistry({ store, time, audit });
+  const approvers = new ApproverRegistry({ store, time, audit, persons: new ApprovingPersons({ store, time }) });
   const parts = { store, devices: DEVICES, clock, time, approvers, audit, events, logger: silentLogger };
   const standing = new StandingAnswerStore(parts, { hubId });
   const queue = new ApprovalStore({ ...parts, standing }, { hubId, waits });

@@ -35,6 +35,22 @@ describe('one approval', () => {
     expect(verdicts.filter(({ state }) => state === 'approved')).toHaveLength(1);
   });
 
+  test('is given by nobody whose role is not that of an approver any more, or whose time has ended', async () => {
+    const { store, clock, enrol, file, say, viewOf } = await makeApprovals();
+    const ann = await enrol('ann');
+    const view = await file();
+    const record = { title: 'Ann', role: 'child', untilMs: clock.now() + MINUTE_MS };
+    store.set('people', 'ann', record);
+    await expect(say(view, ann)).rejects.toThrow(refusal('PERMISSION_DENIED', 'role is child'));
+    store.set('people', 'ann', { ...record, role: 'adult', untilMs: clock.now() });
+    await expect(say(view, ann)).rejects.toThrow(refusal('PERMISSION_DENIED', 'not admitted'));
+    store.set('people', 'ann', { ...record, role: 'adult', leaving: true });
+    await expect(say(view, ann)).rejects.toThrow(refusal('PERMISSION_DENIED', 'being removed'));
+    expect(viewOf(view.approval_id)).toMatchObject({ state: 'pending', given: 0 });
+    store.set('people', 'ann', { ...record, role: 'adult' });
+    expect(await say(view, ann)).toMatchObject({ state: 'approved' });
+  });
+
   test('is not used up by looking', async () => {
     const { queue, approved } = await makeApprovals();
     await approved();

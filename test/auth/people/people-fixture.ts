@@ -1,5 +1,6 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { ApproverRegistry } from '../../../src/auth/approvals/approver-registry.ts';
+import { ApprovingPersons } from '../../../src/auth/people/approving-persons.ts';
 import { Household } from '../../../src/auth/people/household.ts';
 import { Invitations } from '../../../src/auth/people/invitations.ts';
 import { PeopleService } from '../../../src/auth/people/people-service.ts';
@@ -52,7 +53,7 @@ export async function household({ clock = new ManualClock(), store = new MemoryK
   const audit = { record: async (entry: unknown) => void notes.push(entry as AuditNote) };
   const tokens = await tokenServices({ clock, store: store as MemoryKeyValueStore, hub });
   const time = { now: () => clock.now() };
-  const approvers = new ApproverRegistry({ store, time, audit });
+  const approvers = new ApproverRegistry({ store, time, audit, persons: new ApprovingPersons({ store, time }) });
   const home = new Household({ store, approvers });
   const signIns = new SignInStore({ store });
   const people = new PeopleService({

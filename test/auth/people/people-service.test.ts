@@ -181,6 +181,35 @@ describe('a person', () => {
     expect(approvers.keysOf('ann')).toEqual([]);
   });
 
+  test('who is removed, or becomes a child, leaves no key that somebody could confirm later', async () => {
+    const { people, approvers, signedIn } = await household();
+    await approvers.enrol({ person: 'owner', key: browser().key, label: 'owner.key' });
+    await signedIn(ANN);
+    await people.offerKey('ann', { label: 'phone', key: browser().key });
+    await people.change({ ...ANN, role: 'child' });
+    expect(approvers.offers()).toEqual([]);
+    await people.change(ANN);
+    const { keyId } = await people.offerKey('ann', { label: 'phone', key: browser().key });
+    await people.remove('ann');
+    expect(approvers.offers()).toEqual([]);
+    await expect(approvers.confirm(keyId)).rejects.toThrow(refusedAs('NOT_FOUND'));
+  });
+
+  test('enrols a key only as an adult or owner who is admitted', async () => {
+    const { people, approvers, clock } = await household();
+    await people.add(TIM);
+    await people.add({ ...ANN, limits: { untilMs: clock.now() + HOUR_MS } });
+    await expect(approvers.enrol({ person: 'tim', key: browser().key, label: 'phone' })).rejects.toThrow(refusedAs('PERMISSION_DENIED'));
+    const { keyId } = await people.offerKey('ann', { label: 'phone', key: browser().key });
+    await approvers.confirm((await people.offerKey('ann', { label: 'laptop', key: browser().key })).keyId);
+    expect(approvers.decidingKeysOf('ann')).toHaveLength(1);
+    clock.advance(HOUR_MS);
+    await expect(approvers.confirm(keyId)).rejects.toThrow(refusedAs('PERMISSION_DENIED'));
+    expect(() => approvers.decidingKeysOf('ann')).toThrow(refusedAs('PERMISSION_DENIED'));
+    await approvers.enrol({ person: 'somebody', key: browser().key, label: 'laptop' });
+    expect(approvers.decidingKeysOf('somebody')).toHaveLength(1);
+  });
+
   test('is the owner, everybody with an approver key, and nobody by the name alone of an agent of the owner', async () => {
     const { people, approvers, signedIn, tokens } = await household();
     await approvers.enrol({ person: 'bob', key: browser().key, label: 'laptop' });
