@@ -146,16 +146,22 @@ export interface PushBrowser {
   readonly createdAtMs: number;
 }
 
+/** Whose a browser is, and the sign-in with which it ends; no sign-in for a caller who has another token. */
+export interface PushOwner {
+  readonly person: string;
+  readonly signIn: string | undefined;
+}
+
 /** Port: the browsers that get messages by Web Push. */
 export interface PushBrowsers {
   /** Public key of this hub for `PushManager.subscribe` (RFC 8292): P-256, uncompressed, base64url. */
   readonly publicKey: string;
   list(person: string): readonly PushBrowser[];
   /**
-   * Stores a subscription of a person's browser. A subscription with a known endpoint replaces the earlier one. Throws VALIDATION_ERROR
+   * Stores a subscription of a person's browser, until its sign-in ends. A subscription with a known endpoint replaces the earlier one. Throws VALIDATION_ERROR
    * (malformed, or an endpoint without https) or RESOURCE_EXCEEDED (too many browsers).
    */
-  add(person: string, subscription: PushSubscriptionKeys, label: string): PushBrowser;
+  add(owner: PushOwner, subscription: PushSubscriptionKeys, label: string): PushBrowser;
   /** Removes a browser of a person. Throws NOT_FOUND if the person has no such browser. */
   remove(person: string, id: string): void;
 }

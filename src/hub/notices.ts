@@ -47,9 +47,9 @@ export async function openNotices(
   const { clock, store, events, auth } = infrastructure;
   const logger = infrastructure.logger.child({ module: 'notices' });
   const fetch = lazyFetch(config.allowedHosts, PUSH_HOSTS_SETTING);
-  const push = new WebPush({ clock, logger, store, fetch, key: auth.key.pushKey, pageUrl }, config);
-  const reach = withPush(push, options.reach);
   const { people } = auth;
+  const push = new WebPush({ clock, logger, store, fetch, key: auth.key.pushKey, people, pageUrl }, config);
+  const reach = withPush(push, options.reach);
   const settings = new NoticeSettings({ store, reach });
   const notices = new NoticeStore({ clock, store });
   const outbox = new NoticeOutbox({ clock, store, logger, reach, pageUrl });

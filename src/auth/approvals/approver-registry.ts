@@ -6,7 +6,7 @@ import { isoTime, type TrustedTime } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { OnRepaired } from '../../core/files/recoverable-file.ts';
-import { isJsonObject, type Json } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
 import { isVisible } from '../../core/untrusted-text.ts';
 import { openKeyFile } from '../secret-file.ts';
@@ -26,7 +26,7 @@ export interface EnrolledKey extends ApproverKey {
 }
 
 /** A key to enrol. */
-type NewKey = Pick<ApproverKey, 'person' | 'key' | 'label' | 'passkey'>;
+type NewKey = Pick<ApproverKey, 'person' | 'key' | 'label' | 'passkey' | 'signIn'>;
 
 /** Port: says who may approve at this time. */
 interface Approving {
@@ -69,7 +69,7 @@ export class ApproverRegistry implements ApproverDirectory {
     return typeof stored === 'number' ? stored : 0;
   }
 
-  async enrol({ person, key, label, passkey }: NewKey): Promise<EnrolledKey> {
+  async enrol({ person, key, label, passkey, signIn }: NewKey): Promise<EnrolledKey> {
     requireName(person, label);
     this.#ports.persons.requireMayApprove(person);
     personKeyOf(key);
@@ -84,6 +84,7 @@ export class ApproverRegistry implements ApproverDirectory {
       enrolledAt: isoTime(this.#ports.time.now()),
       serial,
       ...(passkey && { passkey }),
+      ...(signIn !== undefined && { signIn }),
     };
     // The counter is written before the key. A crash in between skips a serial number, but none is ever assigned twice.
     this.#ports.store.set(COUNTER.space, COUNTER.key, serial);
@@ -98,7 +99,7 @@ export class ApproverRegistry implements ApproverDirectory {
   }
 
   /** Stores a key that waits for comparison. Rejects with VALIDATION_ERROR or CONFLICT like `enrol`, since it may be enrolled next. */
-  async offer({ person, key, label, passkey }: NewKey): Promise<OfferedKey> {
+  async offer({ person, key, label, passkey, signIn }: NewKey): Promise<OfferedKey> {
     requireName(person, label);
     personKeyOf(key);
     const keyId = personKeyId(key);
@@ -106,8 +107,9 @@ export class ApproverRegistry implements ApproverDirectory {
     const others = this.offers().filter((offer) => offer.keyId !== keyId);
     if (others.length >= MAX_OFFERS)
       throw new AtmoError('CONFLICT', 'Too many keys wait for an approver; confirm or refuse some of them first');
-    const offer: OfferedKey = { person, keyId, key, label, offeredAt: isoTime(this.#ports.time.now()), ...(passkey && { passkey }) };
-    const record = { person, key, label, offeredAt: offer.offeredAt, ...(passkey && { passkey: { ...passkey } }) };
+    const by = signIn !== undefined && { signIn };
+    const offer: OfferedKey = { person, keyId, key, label, offeredAt: isoTime(this.#ports.time.now()), ...by, ...(passkey && { passkey }) };
+    const record = { person, key, label, offeredAt: offer.offeredAt, ...by, ...(passkey && { passkey: { ...passkey } }) };
     this.#ports.store.set(OFFERS, keyId, record, { ttlMs: OFFER_MS });
     await this.#note('approver.offered', offer);
     return offer;
@@ -126,9 +128,9 @@ export class ApproverRegistry implements ApproverDirectory {
     return offer;
   }
 
-  /** Drops the offers of a person, without a note in the audit log: what ended them has its own. */
-  dropOffersOf(person: string): void {
-    for (const offer of this.offers()) if (offer.person === person) this.#ports.store.delete(OFFERS, offer.keyId);
+  /** Drops offers, without a note in the audit log: what ended them has its own. */
+  dropOffers(isDropped: (offer: OfferedKey) => boolean): void {
+    for (const offer of this.offers()) if (isDropped(offer)) this.#ports.store.delete(OFFERS, offer.keyId);
   }
 
   /** Stores the counter of a passkey before its signature has an effect, so that no copy of the passkey can sign with the same count. */
@@ -163,8 +165,9 @@ export class ApproverRegistry implements ApproverDirectory {
     );
   }
 
-  #save({ keyId, person, key, label, enrolledAt, serial, passkey }: EnrolledKey): void {
-    this.#ports.store.set(SPACE, keyId, { person, key, label, enrolledAt, serial, ...(passkey && { passkey: { ...passkey } }) });
+  #save({ keyId, person, key, label, enrolledAt, serial, passkey, signIn }: EnrolledKey): void {
+    const record = { person, key, label, enrolledAt, serial, ...(signIn !== undefined && { signIn }) };
+    this.#ports.store.set(SPACE, keyId, { ...record, ...(passkey && { passkey: { ...passkey } }) });
   }
 
   #requireCapacity(person: string, keyId: string): void {
@@ -205,7 +208,8 @@ function readKey(keyId: string, value: Json): EnrolledKey | undefined {
   const { person, key, label, enrolledAt, serial } = value;
   const isWhole = [person, key, label, enrolledAt].every((text) => typeof text === 'string') && typeof serial === 'number';
   const passkey = readPasskey(value.passkey);
-  return isWhole ? ({ person, keyId, key, label, enrolledAt, serial, ...(passkey && { passkey }) } as EnrolledKey) : undefined;
+  const more = { ...signInIn(value), ...(passkey && { passkey }) };
+  return isWhole ? ({ person, keyId, key, label, enrolledAt, serial, ...more } as EnrolledKey) : undefined;
 }
 
 function readOffer(keyId: string, value: Json): OfferedKey | undefined {
@@ -213,7 +217,11 @@ function readOffer(keyId: string, value: Json): OfferedKey | undefined {
   const { person, key, label, offeredAt } = value;
   if (typeof person !== 'string' || typeof key !== 'string' || typeof label !== 'string' || typeof offeredAt !== 'string') return undefined;
   const passkey = readPasskey(value.passkey);
-  return { person, keyId, key, label, offeredAt, ...(passkey && { passkey }) };
+  return { person, keyId, key, label, offeredAt, ...signInIn(value), ...(passkey && { passkey }) };
+}
+
+function signInIn({ signIn }: JsonObject): { readonly signIn?: string } {
+  return typeof signIn === 'string' ? { signIn } : {};
 }
 
 function readPasskey(value: Json | undefined): PasskeyFacts | undefined {

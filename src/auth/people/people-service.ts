@@ -41,8 +41,8 @@ interface PeopleCollaborators extends Pick<HubContext, 'clock' | 'audit' | 'logg
   readonly household: Household;
   readonly invitations: Invitations;
   readonly signIns: SignInStore;
-  readonly tokens: Pick<TokenAuthority, 'issue' | 'revoke' | 'list'>;
-  readonly approvers: Pick<ApproverRegistry, 'keysOf' | 'list' | 'remove' | 'offer' | 'dropOffersOf'>;
+  readonly tokens: Pick<TokenAuthority, 'issue' | 'revoke' | 'list' | 'find'>;
+  readonly approvers: Pick<ApproverRegistry, 'keysOf' | 'list' | 'remove' | 'offer' | 'dropOffers'>;
 }
 
 /**
@@ -64,7 +64,11 @@ export class PeopleService implements PeopleAdministration, SignInService, Servi
   async start(): Promise<void> {
     const { household, signIns } = this.#ports;
     for (const name of household.leaving()) await this.#endPerson(name);
-    for (const { id, endedAtMs } of signIns.all()) if (endedAtMs !== undefined) this.#revokeTokensOf(id);
+    for (const { id, person, endedAtMs } of signIns.all()) {
+      if (endedAtMs === undefined) continue;
+      this.#revokeTokensOf(id);
+      await this.#removeKeysOf(person, ({ signIn }) => signIn === id);
+    }
     for (const person of household.list()) this.#revokeOutdated(person);
   }
 
@@ -118,12 +122,18 @@ export class PeopleService implements PeopleAdministration, SignInService, Servi
     requireRights(person, caller);
   }
 
-  async offerKey(name: string, { label, key = '', passkey }: KeyOffer): Promise<OfferedKey> {
+  async offerKey(name: string, { label, signIn, key = '', passkey }: KeyOffer): Promise<OfferedKey> {
     const { role } = this.#ports.household.require(name);
     if (!mayRoleApprove(role)) throw new AtmoError('PERMISSION_DENIED', 'Only owners and adults can approve');
-    if (!passkey) return this.#ports.approvers.offer({ person: name, key, label });
+    const offered = { person: name, label, ...(signIn !== undefined && { signIn }) };
+    if (!passkey) return this.#ports.approvers.offer({ ...offered, key });
     this.#challenges.use(passkey.challenge);
-    return this.#ports.approvers.offer({ person: name, label, ...readRegistration(passkey, passkey.challenge) });
+    return this.#ports.approvers.offer({ ...offered, ...readRegistration(passkey, passkey.challenge) });
+  }
+
+  signInOf({ token }: Principal): string | undefined {
+    const root = token?.chain[0];
+    return root === undefined ? undefined : this.#ports.tokens.find(root)?.signIn;
   }
 
   signIns(): readonly SignIn[] {
@@ -205,12 +215,11 @@ export class PeopleService implements PeopleAdministration, SignInService, Servi
   }
 
   async #end(signIn: StoredSignIn): Promise<void> {
-    const { approvers, signIns, time } = this.#ports;
+    const { signIns, time } = this.#ports;
     signIns.save({ ...signIn, endedAtMs: time.now() });
     this.#renewals.delete(signIn.id);
     this.#revokeTokensOf(signIn.id);
-    const own = approvers.keysOf(signIn.person).find(({ key }) => key === signIn.key);
-    if (own && approvers.list().length > 1) await approvers.remove(own.keyId);
+    await this.#removeKeysOf(signIn.person, (one) => one.signIn === signIn.id || one.key === signIn.key);
     await this.#note('sign_in.ended', signIn.person, { sign_in_id: signIn.id, label: signIn.label });
   }
 
@@ -226,8 +235,15 @@ export class PeopleService implements PeopleAdministration, SignInService, Servi
 
   /** Removes the keys of a person, and those that wait to be confirmed. */
   async #removeKeys(name: string): Promise<void> {
-    this.#ports.approvers.dropOffersOf(name);
+    this.#ports.approvers.dropOffers(({ person }) => person === name);
     for (const { keyId } of this.#ports.approvers.keysOf(name)) await this.#ports.approvers.remove(keyId);
+  }
+
+  /** Removes some keys of a person, also those that wait to be confirmed. The last key of the hub stays. */
+  async #removeKeysOf(name: string, isRemoved: (key: Pick<OfferedKey, 'key' | 'signIn'>) => boolean): Promise<void> {
+    const { approvers } = this.#ports;
+    approvers.dropOffers((offer) => offer.person === name && isRemoved(offer));
+    for (const key of approvers.keysOf(name)) if (isRemoved(key) && approvers.list().length > 1) await approvers.remove(key.keyId);
   }
 
   /** Throws CONFLICT if nobody else could approve anything without this person. */

@@ -1,8 +1,9 @@
 import { createHash, createPublicKey } from 'node:crypto';
+import type { PeopleAdministration } from '../../core/auth/people.ts';
 import type { HubContext } from '../../core/context.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
-import type { PushBrowser, PushSubscriptionKeys } from '../../core/notices.ts';
+import type { PushBrowser, PushOwner, PushSubscriptionKeys } from '../../core/notices.ts';
 
 const SPACE = 'notices.push';
 const MAX_OF_PERSON = 16;
@@ -11,13 +12,23 @@ const POINT_BYTES = 65;
 const AUTH_BYTES = 16;
 
 /** A browser with its subscription, which is a secret. */
-export interface SubscribedBrowser extends PushBrowser, PushSubscriptionKeys {}
+export interface SubscribedBrowser extends PushBrowser, PushSubscriptionKeys {
+  /** Id of the sign-in with which the subscription ends. */
+  readonly signIn?: string;
+}
 
-/** Stores the subscriptions of browsers to Web Push. */
+/** Says whose browsers still get messages. */
+export type SubscribedPeople = Pick<PeopleAdministration, 'find' | 'signIns'>;
+
+interface SubscriptionCollaborators extends Pick<HubContext, 'clock' | 'store'> {
+  readonly people: SubscribedPeople;
+}
+
+/** Stores the subscriptions of browsers to Web Push. A subscription is deleted once its person or sign-in has ended. */
 export class PushSubscriptions {
-  readonly #collaborators: Pick<HubContext, 'clock' | 'store'>;
+  readonly #collaborators: SubscriptionCollaborators;
 
-  constructor(collaborators: Pick<HubContext, 'clock' | 'store'>) {
+  constructor(collaborators: SubscriptionCollaborators) {
     this.#collaborators = collaborators;
   }
 
@@ -26,21 +37,21 @@ export class PushSubscriptions {
   }
 
   get(id: string): SubscribedBrowser | undefined {
-    return readBrowser(this.#collaborators.store.get(SPACE, id));
+    return this.#all().find((browser) => browser.id === id);
   }
 
   /**
    * Stores a subscription. A known endpoint belongs to this person from now on. Throws VALIDATION_ERROR (malformed keys) or
    * RESOURCE_EXCEEDED (too many browsers).
    */
-  add(person: string, { endpoint, p256dh, auth }: PushSubscriptionKeys, label: string): SubscribedBrowser {
+  add({ person, signIn }: PushOwner, { endpoint, p256dh, auth }: PushSubscriptionKeys, label: string): SubscribedBrowser {
     requireKeys(p256dh, auth);
     const { host, href } = new URL(endpoint);
     const id = createHash('sha256').update(href).digest('hex').slice(0, 16);
     this.#requireRoom(person, id);
     const { clock, store } = this.#collaborators;
     const browser = { id, person, label, service: host, createdAtMs: clock.now(), endpoint: href, p256dh, auth };
-    store.set(SPACE, id, browser);
+    store.set(SPACE, id, { ...browser, ...(signIn !== undefined && { signIn }) });
     return browser;
   }
 
@@ -50,7 +61,13 @@ export class PushSubscriptions {
   }
 
   #all(): readonly SubscribedBrowser[] {
-    return this.#collaborators.store.entries(SPACE).flatMap(({ value }) => readBrowser(value) ?? []);
+    const { people, store } = this.#collaborators;
+    const signedIn = new Set(people.signIns().map(({ id }) => id));
+    const isThere = ({ person, signIn }: SubscribedBrowser) =>
+      people.find(person) !== undefined && (signIn === undefined || signedIn.has(signIn));
+    const all = store.entries(SPACE).flatMap(({ value }) => readBrowser(value) ?? []);
+    for (const browser of all) if (!isThere(browser)) store.delete(SPACE, browser.id);
+    return all.filter(isThere);
   }
 
   #requireRoom(person: string, id: string): void {

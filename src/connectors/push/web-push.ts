@@ -1,11 +1,19 @@
 import type { Clock } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
 import { AtmoError } from '../../core/errors.ts';
-import type { NoticeMessage, PeopleReach, PushBrowser, PushBrowsers, PushSubscriptionKeys, Urgency } from '../../core/notices.ts';
+import type {
+  NoticeMessage,
+  PeopleReach,
+  PushBrowser,
+  PushBrowsers,
+  PushOwner,
+  PushSubscriptionKeys,
+  Urgency,
+} from '../../core/notices.ts';
 import { hostRule } from '../web/address-policy.ts';
 import type { FetchPublic, PublicResponse } from '../web/public-fetch.ts';
 import type { PushConfig } from './push-config.ts';
-import { PushSubscriptions, type SubscribedBrowser } from './push-subscriptions.ts';
+import { PushSubscriptions, type SubscribedBrowser, type SubscribedPeople } from './push-subscriptions.ts';
 
 /** Name and kind of the way to a person's browsers. */
 const WAY = 'push';
@@ -36,6 +44,7 @@ interface WebPushCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'st
   /** Fetches from the public internet, and from the hosts that the configuration allows. */
   readonly fetch: FetchPublic;
   readonly key: VapidKey;
+  readonly people: SubscribedPeople;
   /** Returns the address of the hub's page. */
   readonly pageUrl: () => string;
 }
@@ -60,9 +69,9 @@ export class WebPush implements PeopleReach, PushBrowsers {
     return this.#subscriptions.of(person);
   }
 
-  add(person: string, subscription: PushSubscriptionKeys, label: string): PushBrowser {
+  add(owner: PushOwner, subscription: PushSubscriptionKeys, label: string): PushBrowser {
     this.#requireEndpoint(subscription.endpoint);
-    return this.#subscriptions.add(person, subscription, label);
+    return this.#subscriptions.add(owner, subscription, label);
   }
 
   remove(person: string, id: string): void {

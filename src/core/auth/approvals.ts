@@ -123,6 +123,8 @@ export interface ApproverKey {
   readonly key: string;
   readonly label: string;
   readonly enrolledAt: string;
+  /** Id of the sign-in that offered the key. The key ends with it. Absent if no sign-in did, or for a key of an earlier version. */
+  readonly signIn?: string;
   /** Present if the key is a passkey. */
   readonly passkey?: PasskeyFacts;
 }

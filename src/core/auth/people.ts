@@ -102,6 +102,8 @@ export interface SignInService {
 /** A key with which a person wants to approve: a raw public key, or a new passkey as the browser returned it (base64url). */
 export interface KeyOffer {
   readonly label: string;
+  /** Id of the sign-in that offers the key; absent if no sign-in does. */
+  readonly signIn?: string;
   readonly key?: string;
   readonly passkey?: {
     readonly challenge: string;
@@ -133,7 +135,9 @@ export interface PeopleAdministration extends PeopleDirectory {
    * for a challenge of this hub), PERMISSION_DENIED (the role may not approve) or CONFLICT (enrolled already, or too many keys).
    */
   offerKey(person: string, offer: KeyOffer): Promise<OfferedKey>;
-  /** Ends a sign-in with its tokens and its approver key. Rejects with NOT_FOUND. */
+  /** Returns the id of the sign-in that got the caller's token, or the token from which it was derived; undefined if no sign-in did. */
+  signInOf(caller: Principal): string | undefined;
+  /** Ends a sign-in with its tokens and the approver keys that it offered. Rejects with NOT_FOUND. */
   endSignIn(id: string): Promise<SignIn>;
 }
 

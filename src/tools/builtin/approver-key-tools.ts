@@ -13,7 +13,7 @@ const keyIdParameter = p.string({ description: 'Id of the key, as list_offered_k
 const OFFER = resultSchema({ person: TEXT, key_id: TEXT, label: TEXT, kind: { enum: ['key', 'passkey'] }, offered_at: TEXT });
 
 interface ApproverKeyPorts {
-  readonly people: Pick<PeopleAdministration, 'offerKey' | 'personOf'>;
+  readonly people: Pick<PeopleAdministration, 'offerKey' | 'personOf' | 'signInOf'>;
   readonly approvers: Pick<ApproverDirectory, 'offers' | 'confirm' | 'refuseOffer'>;
 }
 
@@ -76,9 +76,9 @@ function offerTool(people: ApproverKeyPorts['people']): RegisteredTool {
         clientData: passkey.client_data,
         authenticatorData: passkey.authenticator_data,
       };
-      return offerJson(
-        await people.offerKey(person.name, { label, ...(key !== undefined && { key }), ...(registration && { passkey: registration }) }),
-      );
+      const signIn = people.signInOf(principal);
+      const given = { label, ...(signIn !== undefined && { signIn }), ...(key !== undefined && { key }) };
+      return offerJson(await people.offerKey(person.name, { ...given, ...(registration && { passkey: registration }) }));
     },
   );
 }

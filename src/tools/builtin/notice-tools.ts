@@ -1,4 +1,4 @@
-import type { PeopleDirectory } from '../../core/auth/people.ts';
+import type { PeopleAdministration } from '../../core/auth/people.ts';
 import type { Authorizer, Principal } from '../../core/auth/principal.ts';
 import { isoTime } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
@@ -23,7 +23,7 @@ const OBJECTS = { type: 'array', items: { type: 'object' } } as const;
 
 /** The parts of the hub that the tools for notices use. */
 export interface NoticePorts {
-  readonly people: Pick<PeopleDirectory, 'personOf' | 'find'>;
+  readonly people: Pick<PeopleAdministration, 'personOf' | 'find' | 'signInOf'>;
   readonly notices: RecentNotices;
   readonly choices: NoticeChoices;
   readonly browsers: PushBrowsers;
@@ -235,7 +235,8 @@ function addBrowserTool({ people, browsers }: NoticePorts): RegisteredTool {
     },
     async ({ endpoint, keys, label }, { principal }) => {
       const { p256dh, auth } = keys;
-      return { subscription_id: browsers.add(ownName(principal, people), { endpoint, p256dh, auth }, label).id };
+      const owner = { person: ownName(principal, people), signIn: people.signInOf(principal) };
+      return { subscription_id: browsers.add(owner, { endpoint, p256dh, auth }, label).id };
     },
   );
 }

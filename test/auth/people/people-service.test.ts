@@ -117,6 +117,32 @@ describe('a sign-in', () => {
     await renew(signIn.id, by);
   });
 
+  test('ends the passkey and the keys that it offered, also where the hub was killed in between', async () => {
+    const clock = new ManualClock();
+    const store = new MemoryKeyValueStore(clock);
+    const first = await household({ clock, store });
+    const { people, signedIn, approvers, tokens } = first;
+    await approvers.enrol({ person: 'owner', key: browser().key, label: 'owner.key' });
+    const { signIn, token } = await signedIn(ANN);
+    const own = people.signInOf(tokens.issuer.principalOf(token));
+    expect([own, people.signInOf(OWNER)]).toEqual([signIn.id, undefined]);
+    const { keyId } = await people.offerKey('ann', { label: 'enrolled', key: browser().key, signIn: signIn.id });
+    await approvers.confirm(keyId);
+    await people.offerKey('ann', { label: 'offered', key: browser().key, signIn: signIn.id });
+    await approvers.confirm((await people.offerKey('ann', { label: 'of before', key: browser().key })).keyId);
+    const killed = await household({ clock, store: new KilledStore(store, 1), hub: first.hub });
+    await killed.people.endSignIn(signIn.id).catch(() => undefined);
+    expect(approvers.offers()).toHaveLength(1);
+    const next = await household({ clock, store, hub: first.hub });
+    expect([next.approvers.keysOf('ann').map(({ label }) => label), next.approvers.offers()]).toEqual([['of before'], []]);
+    const other = await next.signedIn(ANN);
+    await next.approvers.confirm(
+      (await next.people.offerKey('ann', { label: 'tablet', key: browser().key, signIn: other.signIn.id })).keyId,
+    );
+    await next.people.endSignIn(other.signIn.id);
+    expect(next.approvers.keysOf('ann').map(({ label }) => label)).toEqual(['of before']);
+  });
+
   test('ends the approver key of the same browser, and no other', async () => {
     const { people, signedIn, approvers } = await household();
     await approvers.enrol({ person: 'owner', key: browser().key, label: 'owner.key' });

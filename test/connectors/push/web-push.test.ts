@@ -2,6 +2,7 @@ import { createECDH } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { WebPush } from '../../../src/connectors/push/web-push.ts';
 import type { FetchPublic } from '../../../src/connectors/web/public-fetch.ts';
+import type { SignIn } from '../../../src/core/auth/people.ts';
 import type { AtmoError } from '../../../src/core/errors.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import type { NoticeMessage } from '../../../src/core/notices.ts';
@@ -35,15 +36,43 @@ function pushOver(status: () => number = () => 201, allowedHosts: readonly strin
     requests.push(request);
     return { status: status(), url: request.url, headers: new Headers(), body: new TextEncoder().encode('said') };
   };
-  const push = new WebPush({ clock, logger: silentLogger, store, fetch, key, pageUrl: () => PAGE }, { allowedHosts });
+  const persons = new Set(['ann', 'bob']);
+  const signIns: SignIn[] = [];
+  const people = {
+    find: (name: string) => (persons.has(name) ? ({ name, title: name, role: 'adult', limits: {} } as const) : undefined),
+    signIns: () => signIns,
+  };
+  const push = new WebPush({ clock, logger: silentLogger, store, fetch, key, people, pageUrl: () => PAGE }, { allowedHosts });
   const browser = receiver();
-  const subscribe = (person = 'ann', endpoint = ENDPOINT) => push.add(person, { endpoint, ...browser.keys }, 'phone');
+  const subscribe = (person = 'ann', endpoint = ENDPOINT, signIn?: string) =>
+    push.add({ person, signIn }, { endpoint, ...browser.keys }, 'phone');
   const message = (change: Partial<NoticeMessage> = {}) => ({ ...MESSAGE, atMs: clock.now(), untilMs: clock.now() + 600_000, ...change });
   const send = (address: string, change: Partial<NoticeMessage> = {}) => push.send(address, message(change), AbortSignal.timeout(5_000));
-  return { push, key, browser, requests, subscribe, send, clock };
+  return { push, key, browser, requests, subscribe, send, clock, persons, signIns, store };
 }
 
 const refusal = (code: AtmoError['code']) => expect.objectContaining({ code });
+
+describe('a subscription', () => {
+  test('ends with its sign-in, and one without a sign-in ends with its person', async () => {
+    const { push, subscribe, send, persons, signIns, store, requests } = pushOver();
+    signIns.push({ id: 's1', person: 'ann', label: 'phone', key: 'k', createdAtMs: 0, seenAtMs: 0 });
+    const { id } = subscribe('ann', ENDPOINT, 's1');
+    const { id: other } = subscribe('ann', `${ENDPOINT}/old`);
+    expect(
+      push
+        .list('ann')
+        .map((one) => one.id)
+        .sort(),
+    ).toEqual([id, other].sort());
+    signIns.pop();
+    await expect(send(`push:${id}`)).rejects.toThrow(refusal('NOT_FOUND'));
+    expect(push.waysOf('ann')).toMatchObject([{ addresses: [`push:${other}`] }]);
+    persons.delete('ann');
+    expect(push.waysOf('ann')).toEqual([]);
+    expect([requests, store.entries('notices.push')]).toEqual([[], []]);
+  });
+});
 
 describe('a message by Web Push', () => {
   test('reaches the browser encrypted, signed by the hub, with time to live, urgency and a topic for its repeat', async () => {
@@ -130,7 +159,9 @@ describe('a subscription', () => {
       { p256dh: 'AAAA', auth },
       { p256dh: offCurve.toString('base64url'), auth },
     ]) {
-      expect(() => push.add('ann', { endpoint: ENDPOINT, ...keys }, '')).toThrow(refusal('VALIDATION_ERROR'));
+      expect(() => push.add({ person: 'ann', signIn: undefined }, { endpoint: ENDPOINT, ...keys }, '')).toThrow(
+        refusal('VALIDATION_ERROR'),
+      );
     }
     for (let count = 0; count < 16; count++) subscribe('ann', `${ENDPOINT}${count}`);
     expect(() => subscribe('ann', `${ENDPOINT}-more`)).toThrow(refusal('RESOURCE_EXCEEDED'));

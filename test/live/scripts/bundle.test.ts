@@ -69,8 +69,9 @@ const pushed = async () => {
     return { status: 201, body: new Uint8Array() };
   };
   const key = { publicKey, privateKey: pair.getPrivateKey('base64url') };
-  const push = new WebPush({ clock: { now: Date.now }, logger, store, fetch, key, pageUrl: () => '' }, { allowedHosts: [] });
-  const { id } = push.add('ann', { endpoint: 'https://example.org/1', p256dh: publicKey, auth: Buffer.alloc(16).toString('base64url') }, '');
+  const people = { find: (name) => ({ name }), signIns: () => [] };
+  const push = new WebPush({ clock: { now: Date.now }, logger, store, fetch, key, people, pageUrl: () => '' }, { allowedHosts: [] });
+  const { id } = push.add({ person: 'ann', signIn: undefined }, { endpoint: 'https://example.org/1', p256dh: publicKey, auth: Buffer.alloc(16).toString('base64url') }, '');
   await push.send('push:' + id, { id: 'ab', recipient: 'ann', message: 'x', urgency: 'high', untilMs: Date.now() + 1000 }, signal);
   return sent;
 };

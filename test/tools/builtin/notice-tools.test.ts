@@ -20,7 +20,8 @@ function browsersFake(): PushBrowsers {
   return {
     publicKey: 'the-key',
     list: (name) => known.filter((one) => one.person === name),
-    add: (name, { endpoint }, label) => {
+    add: ({ person: name, signIn }, { endpoint }, label) => {
+      expect(signIn).toBe(`sign-in of ${name}`);
       const browser = { id: 'a'.repeat(16), person: name, label, service: new URL(endpoint).host, createdAtMs: 0 };
       known.push(browser);
       return browser;
@@ -39,6 +40,7 @@ async function home() {
   const people = {
     find: (name: string) => PEOPLE.find((one) => one.name === name),
     personOf: ({ id }: Principal) => PEOPLE.find((one) => one.name === id),
+    signInOf: ({ id }: Principal) => `sign-in of ${id}`,
   };
   const ports = { people, notices, choices: settings, browsers: browsersFake(), authorizer: listAuthorizer };
   for (const tool of noticeTools(ports)) setup.registry.register(tool);
