@@ -431,6 +431,12 @@ const PLACES: readonly Place[] = [
         "if (record.state === 'open' && !this.#isDue(record)) return record;",
         'if (!this.#isDue(record)) return record;',
       ],
+      ['a removed hour leaves its first call approved', ' || this.#collaborators.standing.isHourRemoved(record.id);', ';'],
+      [
+        'a call that went by an hour reopens the request',
+        "    if (record.given.some(({ answer }) => answer === 'approve_for_hour')) return used;\n",
+        '',
+      ],
       ['a request takes an answer that it does not offer', '    this.#requireOffered(record, answer);\n', ''],
       [
         'a waiting job whose call has changed makes a new request',

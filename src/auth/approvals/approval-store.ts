@@ -273,6 +273,8 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
   #use(record: ApprovalRecord): ApprovalRecord {
     const used: ApprovalRecord = { ...record, state: 'used' };
     this.#records.save(used);
+    // An approval for an hour is not given back: the call may be repeated anyway, and calls that it let through have the same id.
+    if (record.given.some(({ answer }) => answer === 'approve_for_hour')) return used;
     this.#usedHere.add(record.id);
     if (this.#usedHere.size > MAX_GIVEN_BACK) for (const id of [...this.#usedHere].slice(0, -MAX_GIVEN_BACK)) this.#usedHere.delete(id);
     return used;
@@ -294,7 +296,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
       expired: 'has expired; a new call makes a new request',
       used: 'has been used; a new call makes a new request',
       denied: `was denied by ${record.deniedBy}; the same call is refused until ${isoTime(record.expiresMs)}, and makes a new request after that`,
-      withdrawn: 'was withdrawn, because the job that waited for it has ended; a new call makes a new request',
+      withdrawn: 'was withdrawn, because the job that waited for it has ended or somebody removed its hour; a new call makes a new request',
     };
     throw new AtmoError('CONFLICT', `Request ${id} ${ends[reason]}`, { state: reason });
   }
@@ -336,20 +338,21 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
   }
 
   #isDue(record: ApprovalRecord): boolean {
-    return record.hub !== this.#hubId || this.#records.remainingMs(record) <= 0;
+    return record.hub !== this.#hubId || this.#records.remainingMs(record) <= 0 || this.#collaborators.standing.isHourRemoved(record.id);
   }
 
-  /** Closes expired requests permanently, so that a clock that is set back does not reopen them. */
+  /** Closes expired requests permanently, so that a clock that is set back does not reopen them, and those whose hour was removed. */
   #closeOld(): void {
     const old = this.#records.all().filter((record) => record.state === 'open' && this.#isDue(record));
     try {
       for (const record of old) {
-        const expired: ApprovalRecord = { ...record, state: 'expired' };
-        this.#records.save(expired);
-        void this.#notifier.expired(expired);
+        const isRemoved = this.#collaborators.standing.isHourRemoved(record.id);
+        const closed: ApprovalRecord = { ...record, state: isRemoved ? 'withdrawn' : 'expired' };
+        this.#records.save(closed);
+        void (isRemoved ? this.#notifier.withdrawn(closed) : this.#notifier.expired(closed));
       }
     } catch {
-      // The request has expired anyway. The next use of the queue tries again to close it.
+      // The request has ended anyway. The next use of the queue tries again to close it.
       this.#collaborators.logger.warn('approval.not_closed');
     }
     this.#startTimer();

@@ -78,10 +78,19 @@ export class StandingAnswerStore implements StandingAnswers {
     }
   }
 
-  /** Forgets the answers that have ended. Throws RESOURCE_EXCEEDED if too many hold. Called before a decision is stored. */
+  /** Returns whether the request was approved for an hour and somebody removed that. Nothing may run by its approval any more. */
+  isHourRemoved(approvalId: string): boolean {
+    const record = this.#records.get(approvalId);
+    return record?.answer === 'approve_for_hour' && record.removedBy !== undefined;
+  }
+
+  /** Forgets the answers that have ended, except hours that were removed and would still run. Throws RESOURCE_EXCEEDED if too many hold. Called before a decision is stored. */
   makeRoom(): void {
     const active = new Set(this.#active());
-    for (const [id, record] of this.#records) if (!active.has(record)) this.#records.delete(id);
+    for (const [id, record] of this.#records) {
+      const wouldHold = this.isHourRemoved(id) && this.#lifetimes.remainingMs(id) > 0;
+      if (!active.has(record) && !wouldHold) this.#records.delete(id);
+    }
     if (active.size < MAX_ANSWERS) return;
     throw new AtmoError('RESOURCE_EXCEEDED', `${MAX_ANSWERS} answers hold already; remove some with "atmo approvals remove ID"`);
   }

@@ -5,7 +5,7 @@ import type { Effect, PlannedProgram, Principal, Risk } from './principal.ts';
 
 /**
  * State of an approval request. `approved`: enough people have approved, but the call has not been made yet. `withdrawn`: the job that
- * waited for the approval has ended.
+ * waited for the approval has ended, or its approval for an hour was removed.
  */
 export const APPROVAL_STATES = ['pending', 'approved', 'used', 'denied', 'expired', 'withdrawn'] as const;
 type ApprovalState = (typeof APPROVAL_STATES)[number];

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { signStatement } from '../../../src/codec/approval-statement.ts';
 import {
   APPROVAL_ANSWERS,
@@ -8,6 +8,7 @@ import {
   isApproving,
 } from '../../../src/core/auth/approvals.ts';
 import type { Effect, Principal } from '../../../src/core/auth/principal.ts';
+import { AtmoError } from '../../../src/core/errors.ts';
 import { withToken } from '../../calls/pipeline-fixture.ts';
 import { KilledStore } from '../../killed-store.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
@@ -107,18 +108,19 @@ describe('how long a request waits', () => {
   });
 });
 
-describe('an approval for an hour', () => {
-  async function allowed() {
-    const setup = await makeApprovals();
-    const ann = await setup.enrol('ann');
-    const view = await setup.file(lampRequest());
-    await setup.say(view, ann, 'approve_for_hour');
-    const state = async (extra: Partial<ApprovalRequest> = {}) => (await setup.queue.peek(lampRequest(extra))).state;
-    return { ...setup, ann, view, state };
-  }
+/** A call that ann has allowed for an hour and that was not made yet. */
+async function allowedForHour() {
+  const setup = await makeApprovals();
+  const ann = await setup.enrol('ann');
+  const view = await setup.file(lampRequest());
+  await setup.say(view, ann, 'approve_for_hour');
+  const state = async (extra: Partial<ApprovalRequest> = {}) => (await setup.queue.peek(lampRequest(extra))).state;
+  return { ...setup, view, state };
+}
 
+describe('an approval for an hour', () => {
   test('lets the same call through as often as it comes, with a note for each use, and ends with the hour', async () => {
-    const { queue, notes, clock, standing, view } = await allowed();
+    const { queue, notes, clock, standing, view } = await allowedForHour();
     for (let count = 0; count < 5; count++) expect((await queue.check(lampRequest())).state).toBe('approved');
     expect(notes.filter(({ event }) => event === 'approval.standing_used')).toHaveLength(4);
     expect(standing.list()).toMatchObject([{ approval_id: view.approval_id, answer: 'approve_for_hour', person: 'ann' }]);
@@ -130,7 +132,7 @@ describe('an approval for an hour', () => {
   });
 
   test('is for this agent, its token, these arguments and this effect alone', async () => {
-    const { queue, state } = await allowed();
+    const { queue, state } = await allowedForHour();
     await queue.check(lampRequest());
     const others: readonly Partial<ApprovalRequest>[] = [
       { principal: { ...kitchen, id: 'garden' } },
@@ -147,7 +149,7 @@ describe('an approval for an hour', () => {
   });
 
   test('counts no more once its key is removed, or on another hub', async () => {
-    const { approvers, state, enrol, queue, clock, store } = await allowed();
+    const { approvers, state, enrol, queue, clock, store } = await allowedForHour();
     await queue.check(lampRequest());
     await enrol('ben');
     const elsewhere = await makeApprovals(clock, store, 'hub-ffffffffffffffff');
@@ -158,7 +160,7 @@ describe('an approval for an hour', () => {
   });
 
   test('ends with a clock that is turned back, and with a restart at an earlier time', async () => {
-    const { clock, queue, restart } = await allowed();
+    const { clock, queue, restart } = await allowedForHour();
     await queue.check(lampRequest());
     clock.offsetMs = -30 * MINUTE_MS;
     expect((await queue.peek(lampRequest())).state).toBe('pending');
@@ -166,13 +168,48 @@ describe('an approval for an hour', () => {
   });
 
   test('can be removed by anybody who may, and stays removed over a restart', async () => {
-    const { standing, view, queue, restart, notes } = await allowed();
+    const { standing, view, queue, restart, notes } = await allowedForHour();
     await queue.check(lampRequest());
     await standing.remove(view.approval_id, { ...AGENT, id: 'ben' });
     expect(notes.map(({ event }) => event)).toContain('approval.standing_removed');
     expect((await queue.peek(lampRequest())).state).toBe('pending');
     expect((await restart()).standing.list()).toEqual([]);
     await expect(standing.remove(view.approval_id, OWNER)).rejects.toEqual(refusal('NOT_FOUND'));
+  });
+});
+
+describe('an approval for an hour that was removed', () => {
+  test('lets no first call through either, also after a restart', async () => {
+    const { standing, view, queue, viewOf, restart, state } = await allowedForHour();
+    await standing.remove(view.approval_id, OWNER);
+    expect([await state(), viewOf(view.approval_id).state]).toEqual(['pending', 'withdrawn']);
+    const after = await restart();
+    expect(after.viewOf(view.approval_id).state).toBe('withdrawn');
+    expect((await after.queue.check(lampRequest())).approvalId).not.toBe(view.approval_id);
+    queue.giveBack(view.approval_id);
+    expect(await state()).toBe('pending');
+  });
+
+  test('stays withdrawn while its disk is full, and when others make room', async () => {
+    const { standing, view, queue, store, state } = await allowedForHour();
+    await standing.remove(view.approval_id, OWNER);
+    vi.spyOn(store, 'set').mockImplementation(() => {
+      throw new AtmoError('STORAGE_FAILED', 'The disk is full');
+    });
+    standing.makeRoom();
+    await expect(queue.check(lampRequest())).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+    vi.restoreAllMocks();
+    expect(await state()).toBe('pending');
+  });
+
+  test('does not come back with a call that went by the hour and did nothing', async () => {
+    const { standing, view, queue, viewOf, state } = await allowedForHour();
+    await queue.check(lampRequest());
+    expect((await queue.check(lampRequest())).approvalId).toBe(view.approval_id);
+    queue.giveBack(view.approval_id);
+    expect(viewOf(view.approval_id).state).toBe('used');
+    await standing.remove(view.approval_id, OWNER);
+    expect(await state()).toBe('pending');
   });
 });
 
