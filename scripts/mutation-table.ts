@@ -168,7 +168,14 @@ const PLACES: readonly Place[] = [
   },
   {
     file: 'src/profiles/tools/scene-run.ts',
-    rows: [['a lock in a scene needs no approval', 'work.effects.map(guardedEffect)', 'work.effects']],
+    rows: [
+      ['a lock in a scene needs no approval', 'work.effects.map(guardedEffect)', 'work.effects'],
+      [
+        'a scene that changed after the call was judged runs',
+        '  if (call.content !== sceneContent(scene)) throw changedMeanwhile(scene);\n',
+        '',
+      ],
+    ],
   },
   {
     file: 'src/notices/notice-publisher.ts',

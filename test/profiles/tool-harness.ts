@@ -131,7 +131,7 @@ export class ToolHarness {
 
   /** What the call pipeline does with a tool, without asking whether the caller may. */
   async call(name: string, given: JsonObject = {}, caller: CallerRights = callerView(SOMEBODY, this.authorizer)): Promise<HarnessAnswer> {
-    return this.#run(this.prepare(name, given, caller), SOMEBODY);
+    return this.run(this.prepare(name, given, caller), SOMEBODY);
   }
 
   /** What the call pipeline does with a tool for an agent with these grants. */
@@ -142,7 +142,7 @@ export class ToolHarness {
     const required = [...filledPermissions(tool.definition.requires.permissions, params), ...effects.map(({ permission }) => permission)];
     const decision = this.authorizer.authorize(principal, required);
     if (!decision.allowed) throw new AtmoError('PERMISSION_DENIED', decision.reason, { required: decision.required });
-    return this.#run(prepared, principal);
+    return this.run(prepared, principal);
   }
 
   /** Checks a call as the pipeline does, up to its effects. */
@@ -153,7 +153,8 @@ export class ToolHarness {
     return { tool, params, effects: tool.effects?.(params) ?? [] };
   }
 
-  async #run({ tool, params, effects }: ReturnType<ToolHarness['prepare']>, principal: Principal): Promise<HarnessAnswer> {
+  /** Runs a call that `prepare` has returned. */
+  async run({ tool, params, effects }: ReturnType<ToolHarness['prepare']>, principal: Principal = SOMEBODY): Promise<HarnessAnswer> {
     const result = await tool.handler(params, this.#context(principal));
     const answer = this.validator.check(tool.definition.returns, result);
     return { result: answer.isValid ? result : { invalid: JSON.stringify(answer.problems) }, effects };

@@ -142,8 +142,7 @@ type CallBy = { readonly call: SceneCall; readonly caller: CallerRights };
  */
 function canonicalCall(ports: ScenePorts, scene: Scene, { call, caller }: CallBy): { readonly devices: Json; readonly content: string } {
   const content = sceneContent(scene);
-  if (call.content !== undefined && call.content !== content)
-    throw new AtmoError('CONFLICT', `The scene ${quoted(scene.name)} has changed meanwhile; look at it, then run it again`);
+  if (call.content !== undefined && call.content !== content) throw changedMeanwhile(scene);
   const named = call.devices?.map((text) => ports.names.resolve(text, caller) as string);
   const wanted = devicesOfScene(scene).filter((id) => named === undefined || named.includes(id));
   const devices = wanted.filter((id) => canSeeDevice(id, caller) && caller.may(`device:control:${id}`));
@@ -151,11 +150,17 @@ function canonicalCall(ports: ScenePorts, scene: Scene, { call, caller }: CallBy
   throw new AtmoError('PERMISSION_DENIED', `You may control none of the devices of the scene ${quoted(scene.name)}`);
 }
 
+function changedMeanwhile({ name }: Scene): AtmoError {
+  return new AtmoError('CONFLICT', `The scene ${quoted(name)} has changed meanwhile; look at it, then run it again`);
+}
+
+/** Runs the scene. Throws CONFLICT if it is no longer the one whose effects were judged, because it was changed while the call waited. */
 async function run(
   ports: ScenePorts,
   scene: Scene,
   { call, context }: { readonly call: SceneCall; readonly context: ToolContext },
 ): Promise<JsonObject> {
+  if (call.content !== sceneContent(scene)) throw changedMeanwhile(scene);
   const members = membersOf(ports, scene, call.devices);
   const results = await runMembers(members, { access: ports.access, directory: ports.directory, context });
   const left = notPermitted(ports, scene, callerView(context.principal, ports.authorizer));

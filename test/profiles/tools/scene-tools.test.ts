@@ -171,6 +171,18 @@ describe('a scene that was approved', () => {
     await expect(hub.call('run_scene', params)).rejects.toMatchObject({ code: 'CONFLICT' });
     expect(tool.implementation?.()).not.toBe(first);
   });
+
+  test.each(['run_scene', 'scene:good_night'])('and changes right before it runs with %s does not run', async (name) => {
+    const hub = await house();
+    await hub.call('save_scene', GOOD_NIGHT);
+    const prepared = hub.prepare(name, name === 'run_scene' ? { scene: 'good_night' } : {});
+    await hub.call('change_scene', {
+      scene: 'good_night',
+      actions: [{ device: 'blind', action: 'set_position', params: { open_percent: 100 } }],
+    });
+    await expect(hub.run(prepared)).rejects.toMatchObject({ code: 'CONFLICT' });
+    expect(sent(hub)).toEqual([]);
+  });
 });
 
 describe('change_scene and delete_scene', () => {
