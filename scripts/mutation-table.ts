@@ -167,6 +167,14 @@ const PLACES: readonly Place[] = [
     ],
   },
   {
+    file: 'src/tools/builtin/backup-tools.ts',
+    within: ofFunction('riskOfSchedule'),
+    rows: [
+      ['another passphrase of the backups needs no approval', '(passphrase !== undefined || keep < schedule.keep)', 'keep < schedule.keep'],
+      ['fewer backups need no approval', '(passphrase !== undefined || keep < schedule.keep)', 'passphrase !== undefined'],
+    ],
+  },
+  {
     file: 'src/profiles/tools/scene-run.ts',
     rows: [
       ['a lock in a scene needs no approval', 'work.effects.map(guardedEffect)', 'work.effects'],

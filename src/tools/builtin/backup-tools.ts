@@ -1,3 +1,4 @@
+import type { Risk } from '../../core/auth/principal.ts';
 import { isoTime } from '../../core/clock.ts';
 import type { Json } from '../../core/json.ts';
 import type { BackupStatus, OwnBackups } from '../../core/storage/backup.ts';
@@ -22,6 +23,7 @@ const STATUS = resultSchema(
   },
   ['schedule', 'next_at', 'last_success_at', 'last_failure', 'problem'],
 );
+const ADMIN = 'admin:hub';
 const AT = '^([01][0-9]|2[0-3]):[0-5][0-9]$';
 const SHORTEST = 10;
 const LONGEST = 256;
@@ -83,12 +85,22 @@ function setBackupScheduleTool(backups: OwnBackups): RegisteredTool {
           .optional(),
       },
       returns: STATUS,
+      effects: (wanted) => [{ permission: ADMIN, risk: riskOfSchedule(backups, wanted), target: 'hub:set_backup_schedule' }],
     },
     async ({ at, keep, passphrase }) => {
       backups.setSchedule({ keep, ...(at !== undefined && { at }) }, passphrase);
       return statusView(backups.status());
     },
   );
+}
+
+/**
+ * Returns `dangerous` if earlier backups would be lost: fewer stay than now, or the next ones cannot be opened with the passphrase that
+ * people keep. Any passphrase counts as another one, since the risk would tell whether a guess is right.
+ */
+function riskOfSchedule(backups: OwnBackups, { keep, passphrase }: { readonly keep: number; readonly passphrase?: string }): Risk {
+  const { schedule } = backups.status();
+  return schedule && (passphrase !== undefined || keep < schedule.keep) ? 'dangerous' : 'low';
 }
 
 function statusView(status: BackupStatus): Json {
