@@ -167,6 +167,10 @@ const PLACES: readonly Place[] = [
     ],
   },
   {
+    file: 'src/tools/definition/tool-names.ts',
+    rows: [['rules about enrolling an approver miss the confirmation of a key', '[...aliases, ...ruledLike].map(', 'aliases.map(']],
+  },
+  {
     file: 'src/tools/builtin/backup-tools.ts',
     within: ofFunction('riskOfSchedule'),
     rows: [

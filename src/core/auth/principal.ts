@@ -160,7 +160,7 @@ export function maxRisk(...risks: readonly Risk[]): Risk {
 export interface CallToJudge {
   readonly principal: Principal;
   readonly toolId: string;
-  /** Former ids of the tool. A rule that names a former id also applies to this call. */
+  /** Former ids of the tool, and ids of tools that do the same in another way. A rule that names one of them also applies to this call. */
   readonly formerToolIds: readonly string[];
   readonly effects: readonly Effect[];
   readonly params: JsonObject;

@@ -92,6 +92,8 @@ function confirmTool(approvers: ApproverKeyPorts['approvers']): RegisteredTool {
       title: 'Let a key approve dangerous calls',
       description: 'Enrols an offered key after its id was compared on both screens; its signatures approve dangerous calls from now on.',
       isDangerous: true,
+      // A rule that lets two persons enrol an approver was often written before keys could be offered.
+      ruledLike: ['enroll_approver'],
       parameters: { key_id: keyIdParameter },
       // The target contains the person's name, because approvers would not recognise a key by its id alone.
       effects: ({ key_id: id }) => {

@@ -54,6 +54,8 @@ export interface ToolDeclaration<S extends Shape> {
   readonly tags?: readonly string[];
   readonly area?: string;
   readonly examples?: Metadata['examples'];
+  /** Names of tools in the namespace whose rules hold for this tool as well. */
+  readonly ruledLike?: readonly string[];
   readonly effects?: (params: ValuesOf<S>) => readonly Effect[];
   readonly canonicalize?: (params: ValuesOf<S>, caller: CallerRights) => JsonObject;
 }
@@ -64,7 +66,7 @@ export function defineTool<const S extends Shape>(
   handler: (params: ValuesOf<S>, context: ToolContext) => Promise<Json>,
 ): RegisteredTool {
   const definition = definitionOf(declaration);
-  const { effects } = declaration;
+  const { effects, ruledLike } = declaration;
   const canonicalize = canonicalizerOf(declaration, definition.parameters);
   // The cast is safe. The validator has checked the parameters against the schema, and `ValuesOf` has the types of that schema.
   const typed = (params: JsonObject) => params as unknown as ValuesOf<S>;
@@ -72,6 +74,7 @@ export function defineTool<const S extends Shape>(
     id: toolId(definition),
     definition,
     handler: async (params, context) => handler(typed(params), context),
+    ...(ruledLike && { ruledLike }),
     ...(effects && { effects: (params: JsonObject) => effects(typed(params)) }),
     ...(canonicalize && { canonicalize }),
   };

@@ -178,6 +178,8 @@ export interface RegisteredTool {
   readonly definition: ToolDefinition;
   /** Further short names of the tool, such as its former names. A setting with one of these names applies to the tool. */
   readonly aliases?: readonly string[];
+  /** Names of tools in the namespace that do the same in another way. The owner's rules for these tools hold for this tool as well. */
+  readonly ruledLike?: readonly string[];
   readonly handler: ToolHandler;
   /** Returns the effects of a call with validated parameters. If absent, the definition's permissions describe all effects. */
   readonly effects?: (params: JsonObject) => readonly Effect[];

@@ -57,10 +57,11 @@ export function namesOf({ definition, aliases = [] }: Pick<RegisteredTool, 'defi
   return [own, ...aliases].flatMap((name) => [formatToolName({ namespace, name, version }), `${namespace}:${name}`, name]);
 }
 
-/** Returns the canonical ids that the tool would have under each of its aliases. */
-export function formerToolIds({ definition, aliases = [] }: Pick<RegisteredTool, 'definition' | 'aliases'>): readonly string[] {
+/** Returns the canonical ids of the tool under each of its aliases, and of the tools whose rules hold for it as well. */
+export function formerToolIds(tool: Pick<RegisteredTool, 'definition' | 'aliases' | 'ruledLike'>): readonly string[] {
+  const { definition, aliases = [], ruledLike = [] } = tool;
   const { namespace, version } = definition;
-  return aliases.map((name) => formatToolName({ namespace, name, version }));
+  return [...aliases, ...ruledLike].map((name) => formatToolName({ namespace, name, version }));
 }
 
 /** Returns whether a text is a semantic version, or a range of versions such as `>=1.0.0 <2`. */

@@ -3,6 +3,7 @@ import { compileRules } from '../../../src/auth/rules/rule-compiler.ts';
 import type { ApprovalRequest } from '../../../src/core/auth/approvals.ts';
 import type { RuleEngine } from '../../../src/core/auth/principal.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
+import { approverKeyTools } from '../../../src/tools/builtin/approver-key-tools.ts';
 import { agent, codeOf, makePipeline, makeTool, owner } from '../../calls/pipeline-fixture.ts';
 import { FACTS } from './rule-fixture.ts';
 
@@ -90,5 +91,21 @@ describe('a rule over a call in the pipeline', () => {
     expect(codeOf(await call({ argv: ['ls'] }, agent('shell:look')))).toBe('PERMISSION_DENIED');
     registry.register(makeTool({ name: 'wipe', permissions: ['shell:run'], metadata: { dangerous: true, category: 'acting' } }));
     expect(codeOf(await pipeline.call({ principal: agent('shell:run'), tool: 'wipe', params: {} }))).toBe('APPROVAL_REQUIRED');
+  });
+
+  test('about enrolling an approver holds for the confirmation of an offered key too, and not for its refusal', async () => {
+    const { asked, registry, pipeline } = room(
+      'rules: [{ name: two, effect: approve, persons: 2, when: { tool: ["hub:enroll_approver", "hub:remove_approver"] } }]',
+    );
+    const offer = { person: 'ann', keyId: 'ab'.repeat(8), key: 'AAAA', label: 'phone', offeredAt: '2026-01-01T00:00:00Z' };
+    const confirm = vi.fn(async () => ({ ...offer, enrolledAt: offer.offeredAt }));
+    const approvers = { offers: () => [offer], confirm, refuseOffer: async () => offer };
+    const people = { personOf: () => undefined, offerKey: async () => offer };
+    for (const tool of approverKeyTools({ people, approvers })) registry.register(tool);
+    const callTool = (tool: string) => pipeline.call({ principal: agent('admin:approvals'), tool, params: { key_id: offer.keyId } });
+    expect(await callTool('hub:confirm_approver_key')).toMatchObject({ error: { code: 'APPROVAL_REQUIRED', details: { needed: 2 } } });
+    expect(asked).toMatchObject([{ personsNeeded: 2, toolId: 'hub:confirm_approver_key@1.0.0' }]);
+    expect(confirm).not.toHaveBeenCalled();
+    expect(codeOf(await callTool('hub:refuse_approver_key'))).toBe('success');
   });
 });
