@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../core/json.ts';
 import { PendingCalls } from './api/approvals.ts';
 import { browserStorage, tabStorage } from './api/browser-storage.ts';
+import { endSignIn } from './api/end-sign-in.ts';
 import { browserWait, EventStream } from './api/event-stream.ts';
 import { HomePlan } from './api/home-plan.ts';
 import { HomeStore } from './api/home-store.ts';
@@ -126,11 +127,15 @@ export class App {
     }
   }
 
-  /** Signs out, after a person asked for it. Notices for this person then reach this browser no more. */
+  /**
+   * Signs out, after a person asked for it. Notices for this person then reach this browser no more, and the sign-in ends on the hub. If the
+   * hub does not end it, this browser still forgets it, and the page says so.
+   */
   async signOut(): Promise<void> {
     // Without the hub the subscription still ends at the push service, and the person must not have to wait for the hub.
     await this.push.turnOff().catch(() => undefined);
-    await this.session.signOut();
+    const hasEnded = await endSignIn(this.hub, this.session.login ?? {});
+    await this.session.signOut(hasEnded ? undefined : 'HUB_UNREACHABLE');
   }
 
   /** Tries to continue a sign-in that was paused. */

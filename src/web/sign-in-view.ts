@@ -9,7 +9,11 @@ import { icon } from './components/icon.ts';
 import { LightElement, type Stop } from './components/light-element.ts';
 import { type TextKey, text, textWith } from './texts/text.ts';
 
-const REASONS: Readonly<Record<string, TextKey>> = { TOKEN_EXPIRED: 'sign_in.expired', TOKEN_INVALID: 'sign_in.ended' };
+const REASONS: Readonly<Record<string, TextKey>> = {
+  TOKEN_EXPIRED: 'sign_in.expired',
+  TOKEN_INVALID: 'sign_in.ended',
+  HUB_UNREACHABLE: 'sign_in.kept_on_hub',
+};
 
 /** The view of a person who is not signed in, has opened an invitation, or is not admitted at this time. */
 export class SignInView extends LightElement {
@@ -52,7 +56,7 @@ export class SignInView extends LightElement {
     return html`<section class="card">
       ${head(text('sign_in.paused'))} ${this.#alert(reason)}
       <button class="button primary wide" type="button" @click=${() => void this.app.resume()}>${text('sign_in.try_again')}</button>
-      <button class="button wide" type="button" @click=${() => void this.app.session.signOut()}>${text('shell.sign_out')}</button>
+      <button class="button wide" type="button" @click=${() => void this.app.signOut()}>${text('shell.sign_out')}</button>
     </section>`;
   }
 

@@ -18,7 +18,9 @@ import {
   hubUrl,
   isOwnersToken,
   isSecureUrl,
+  type Login,
   loginPath,
+  readLogin,
   removeLogin,
   writeLogin,
 } from '../identity/credential.ts';
@@ -84,16 +86,53 @@ async function loginByInvitation(call: Invocation, text: string): Promise<void> 
   call.output.answer(answer, () => `${person} is signed in at ${url.origin} until somebody ends it; the login is in ${answer.directory}\n`);
 }
 
-/** Deletes the login. Afterwards the CLI uses another credential, such as the owner's token if the user may read it. */
+const LOGOUT_MS = 10_000;
+
+/**
+ * Ends the sign-in on the hub, if there is one, and deletes the login. Afterwards the CLI uses another credential, such as the owner's token
+ * if the user may read it.
+ */
 export const logout: Command = {
   name: 'logout',
-  summary: 'forget your login on this machine; your token ends with "atmo token revoke"',
+  summary:
+    'forget your login on this machine and, if an invitation made it, end it on the hub; another token ends with "atmo token revoke"',
   examples: ['logout'],
   async run({ io, output }) {
+    const signIn = storedLogin(io.env)?.signIn;
+    const problem = await problemOfSignOut(io);
     const wasLoggedIn = removeLogin(homeOf(io.env));
-    output.answer({ was_logged_in: wasLoggedIn }, () => (wasLoggedIn ? 'logged out\n' : 'nobody was logged in\n'));
+    output.answer({ was_logged_in: wasLoggedIn, ...(signIn && { sign_in_ended: problem === undefined }) }, () => {
+      if (!wasLoggedIn) return 'nobody was logged in\n';
+      if (!signIn) return 'logged out on this machine; the token itself holds until its end, or until "atmo token revoke"\n';
+      if (problem === undefined) return 'logged out; the hub has ended the sign-in too\n';
+      return `logged out on this machine only. The hub did not end the sign-in: ${problem}\n"atmo people sign-out ${signIn.id}" ends it, on the hub or where you are signed in\n`;
+    });
   },
 };
+
+/** Ends the login's sign-in on its hub. Returns why the hub did not; undefined if it did, or if there is no sign-in. */
+async function problemOfSignOut({ env, fetch, signal }: CliIo): Promise<string | undefined> {
+  const login = storedLogin(env);
+  if (!login?.signIn) return undefined;
+  // Only the login's own token may end its sign-in, whatever the environment says about other hubs and tokens.
+  const own = { ...env, ATMO_TOKEN: undefined, ATMO_URL: login.url };
+  const limit = AbortSignal.any([AbortSignal.timeout(LOGOUT_MS), ...(signal ? [signal] : [])]);
+  try {
+    await new HubClient({ fetch, env: own, signal: limit }).delete(`/api/v1/sign-ins/${encodeURIComponent(login.signIn.id)}`);
+    return undefined;
+  } catch (thrown) {
+    return thrown instanceof Error ? thrown.message : String(thrown);
+  }
+}
+
+/** Returns the login; undefined if there is none that may be used. A login that others could read is forgotten without the hub. */
+function storedLogin(env: CliIo['env']): Login | undefined {
+  try {
+    return readLogin(env);
+  } catch {
+    return undefined;
+  }
+}
 
 /** Returns the hub's public key, from the state directory that contains the owner's token. */
 function rawHubKey({ io }: Invocation): string | undefined {

@@ -134,9 +134,12 @@ export class Session extends Observable {
     if (this.#login) await this.signIn({ ...this.#login, person, key }, { isKept: this.#isKept });
   }
 
-  /** Deletes the login from this browser. The token itself remains valid until it expires or is revoked. */
+  /**
+   * Deletes the login from this browser. The token itself remains valid until it expires or is revoked. Without `endedBy` no reason is
+   * shown, also if the login was ended in the meantime.
+   */
   async signOut(endedBy?: ErrorCode): Promise<void> {
-    if (!this.#login) return;
+    if (!this.#login && endedBy !== undefined) return;
     this.#login = undefined;
     this.#pausedBy = undefined;
     this.#endedBy = endedBy;

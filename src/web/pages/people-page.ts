@@ -19,6 +19,7 @@ import {
   type InvitationView,
   invitationLink,
   isLoopbackName,
+  kindInWords,
   type OfferedKeyView,
   type PersonView,
   personBody,
@@ -105,9 +106,10 @@ export class PeoplePage extends PageElement {
   }
 
   #person(person: PersonView): TemplateResult {
-    const { title, role, rooms, until, from, to } = person;
+    const { title, role, rooms, kinds, until, from, to } = person;
     const limits = [
       ...(rooms ? [rooms.join(', ')] : []),
+      ...(kinds ? [kinds.map(kindInWords).join(', ')] : []),
       ...(until === undefined ? [] : [text('people.until_text', { time: shortTime(until) })]),
       ...(from === undefined || to === undefined ? [] : [`${from}–${to}`]),
     ];
@@ -168,11 +170,11 @@ export class PeoplePage extends PageElement {
           html`<label class="check"><input type="checkbox" name=${name} value=${value} ?checked=${chosen?.includes(value) ?? false} /><span>${title}</span></label>`,
       );
     const rooms = areas.map((area) => [areaKey(area), area] as const);
-    const kinds = DEVICE_FAMILIES.map((kind) => [kind, kind] as const);
+    const kinds = DEVICE_FAMILIES.map((kind) => [kind, kindInWords(kind)] as const);
     return html`
       <fieldset><legend>${text('people.rooms')}</legend><p class="quiet">${text('people.all_rooms')}</p>
         <div class="row choices">${choices('rooms', rooms, person?.rooms)}</div></fieldset>
-      <details><summary>${text('people.kinds')}</summary><p class="quiet">${text('people.everyday_kinds')}</p>
+      <details><summary>${text('people.kinds')}</summary><p class="quiet">${text(this.#role === 'adult' ? 'people.all_kinds' : 'people.everyday_kinds')}</p>
         <div class="row choices">${choices('kinds', kinds, person?.kinds)}</div></details>
       <label class="field"><span class="label">${text('people.until')}</span>
         <input name="until" type="date" ?required=${this.#role === 'guest'} .value=${dayOf(person?.until)} /></label>

@@ -108,6 +108,8 @@ test("after a logout the owner's token is used again", async () => {
     expect((await hub.atmo(['logout', '--json'], env)).json()).toEqual({ was_logged_in: true });
     expect(findCredential(env)?.source).toBe('owner');
     expect((await hub.atmo(['logout'], env)).out).toBe('nobody was logged in\n');
+    await hub.atmo(['login', '--person', 'ann'], env);
+    expect((await hub.atmo(['logout'], env)).out).toContain('the token itself holds until its end');
   });
 });
 

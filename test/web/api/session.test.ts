@@ -102,6 +102,14 @@ describe('a session', () => {
     expect(changes).toBe(1);
   });
 
+  test('that the person ends has no error, also if the hub refused the token in the meantime', async () => {
+    const { session } = sessionOf();
+    await session.signIn({ token: 'at1.abcdef' });
+    await session.signOut('TOKEN_INVALID');
+    await session.signOut();
+    expect([session.login, session.endedBy]).toEqual([undefined, undefined]);
+  });
+
   test('keeps a key that this browser made', async () => {
     const { session, storages } = sessionOf();
     await session.signIn({ token: 'at1.abcdef' });
