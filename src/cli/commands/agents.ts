@@ -106,7 +106,7 @@ function enableCommand(word: 'enable' | 'disable', enabled: boolean, summary: st
     operands: [AGENT],
     params: async () => ({ enabled }),
     sentence: ({ changed }, { operands: [id] }) =>
-      `${id} ${changed === true ? 'is' : 'was'} ${word}d${changed === true ? ' now' : ' before'}`,
+      `${id} ${changed === true ? 'is' : 'was'} ${word}d${changed === true ? ' now' : ' already'}`,
   });
 }
 

@@ -175,6 +175,20 @@ const enrollApprover = requestCommand({
   text: (approver) => `${approver.person} may approve with key ${approver.key_id}\n`,
 });
 
+const confirmKey = requestCommand({
+  name: 'approver confirm',
+  summary: 'let a key approve that a person offered on the page, after you compared its id on both screens; an approver has to agree',
+  examples: ['approver confirm 3f2a91bc77d0e412', 'approver confirm 3f2a 91bc 77d0 e412'],
+  operands: [{ name: 'KEY_ID', help: 'whole id of the key, as the device of the person shows it; spaces do not count', isRepeated: true }],
+  async request(call) {
+    const id = call.operands.join('').replace(/[\s-]/g, '').toLowerCase();
+    // The beginning of an id is not enough: whoever types it has to have compared all of it.
+    if (!FULL_KEY_ID.test(id)) throw usage(`${JSON.stringify(id)} is no whole id of a key: type all 16 digits and letters (0-9, a-f)`);
+    return call.hub.post(`/api/v1/approver-keys/${id}`, {});
+  },
+  text: (approver) => `${approver.person} may approve with key ${approver.key_id}\n`,
+});
+
 const removeApprover = requestCommand({
   name: 'approver remove',
   summary: 'remove an approver key; an approver has to agree',
@@ -207,7 +221,7 @@ async function fullKeyId(call: Invocation): Promise<string> {
 }
 
 /** The commands about approvers and their keys. */
-export const approverCommands: readonly Command[] = [listApprovers, enrollApprover, removeApprover, ownKey];
+export const approverCommands: readonly Command[] = [listApprovers, enrollApprover, confirmKey, removeApprover, ownKey];
 
 function enrolledKey(call: Invocation): string {
   const [raw, file] = [call.text('key'), call.text('new')];

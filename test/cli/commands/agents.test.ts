@@ -20,7 +20,7 @@ const CONFIG = { trigger: { type: 'time', at: '07:30' }, actions: [{ tool: 'matt
 const YAML = "trigger: { type: time, at: '07:30' }\nactions:\n  - tool: matter:lamp_turn_on\n";
 
 /** A hub whose agent tools tell what they were asked. */
-function makeHub(listed: readonly JsonObject[] = [AUTO]) {
+function makeHub(listed: readonly JsonObject[] = [AUTO], others: Record<string, JsonObject> = {}) {
   const setup = makeHttpApi();
   const asked: [string, JsonObject][] = [];
   const answers: Record<string, JsonObject> = {
@@ -31,6 +31,7 @@ function makeHub(listed: readonly JsonObject[] = [AUTO]) {
     adjust_threshold: { success: true, old_value: 50 },
     set_agent_enabled: { changed: true },
     renew_agent: { expires_at: AUTO.expires_at, renews_itself: true },
+    ...others,
   };
   for (const [name, answer] of Object.entries(answers)) {
     const handler = async (params: JsonObject) => {
@@ -58,6 +59,14 @@ describe('atmo agent', () => {
       const params = { agent_type: 'automation', name: 'hall', permissions, config: CONFIG };
       expect(asked.map(([, asking]) => asking)).toEqual([params, params, { ...params, ttl_seconds: 2_592_000 }]);
     });
+  });
+
+  test.each([
+    [true, 'hall-light is enabled now\n'],
+    [false, 'hall-light was enabled already\n'],
+  ])('enable says what became of it: changed %s', async (changed, told) => {
+    const { run } = makeHub([AUTO], { set_agent_enabled: { changed } });
+    expect((await run('agent enable hall-light')).out).toBe(told);
   });
 
   test('spawn --external prints the token alone, so that $(atmo agent spawn …) works', async () => {
