@@ -490,7 +490,8 @@ const PLACES: readonly Place[] = [
         'if (publicKey) return;',
       ],
       ['a challenge of a sign-in serves twice', '    this.#challenges.use(challenge);\n', ''],
-      ['a person keeps the rights of before', '    this.#revokeSignInTokens(person.name);\n', ''],
+      ['a person keeps the rights of before', '    this.#revokeAllTokens(person.name);\n', ''],
+      ['who was removed keeps tokens of other ways than sign-ins', '    this.#revokeAllTokens(name);\n', ''],
     ],
   },
   {

@@ -26,6 +26,7 @@ import { peopleTools } from '../tools/builtin/people-tools.ts';
 import { tokenTools } from '../tools/builtin/token-tools.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { NameReferences } from '../tools/names/name-references.ts';
+import type { AreaAliases } from '../tools/names/resolve-names.ts';
 import { CapabilityCatalogue } from '../tools/registry/capability-catalogue.ts';
 import { ToolDirectory } from '../tools/registry/tool-directory.ts';
 import { emitToolChanges, ToolRegistry } from '../tools/registry/tool-registry.ts';
@@ -235,6 +236,7 @@ interface AuthToolCollaborators {
   readonly readings: HistoryStore;
   readonly auth: Auth;
   readonly directory: DeviceDirectory;
+  readonly homeNames: AreaAliases;
 }
 
 /** Returns the tools for approvals, tokens, rules, the audit log and the administration of the hub. */
@@ -243,12 +245,12 @@ export function authTools(
   { registry, tools, validator, pipeline }: Pick<ToolServices, 'registry' | 'tools' | 'validator' | 'pipeline'>,
   { roles, stateDir, reload }: HubConfig,
 ): readonly RegisteredTool[] {
-  const { auth, directory: devices } = collaborators;
+  const { auth, directory: devices, readings, homeNames: names } = collaborators;
   const { audit, authorizer, rules, tokens, time } = auth;
   return [
     ...approvalTools(auth),
     ...tokenTools({ tokens, roles }),
-    ...peopleTools({ people: auth.people, approvers: auth.approvers, authorizer }),
+    ...peopleTools({ people: auth.people, approvers: auth.approvers, authorizer, directory: devices, readings, names }),
     ...approverKeyTools({ people: auth.people, approvers: auth.approvers }),
     ...auditTools(audit),
     ...replayTools({ log: audit, registry }),

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { PeopleDirectory, Person, PersonLimits, PersonRole } from '../../core/auth/people.ts';
 import type { Principal } from '../../core/auth/principal.ts';
 import type { HubContext } from '../../core/context.ts';
@@ -59,11 +60,25 @@ export class Household implements PeopleDirectory {
     this.#save(person);
   }
 
-  /** Stores the changed person. Throws NOT_FOUND, VALIDATION_ERROR, CONFLICT (the owner's role) or STORAGE_FAILED. */
+  /**
+   * Stores the changed person. If role or limits differ, marks the record until `settle`, because tokens and keys of before have to end
+   * too. Throws NOT_FOUND, VALIDATION_ERROR, CONFLICT (the owner's role) or STORAGE_FAILED.
+   */
   change(person: Person): void {
-    this.require(person.name);
+    const before = this.require(person.name);
     if (person.name === OWNER_NAME && person.role !== 'owner') throw new AtmoError('CONFLICT', 'The owner of the hub keeps the role owner');
     requireSoundPerson(person);
+    const isUnsettled = !hasSameRights(before, person) || this.unsettled().some(({ name }) => name === person.name);
+    this.#ports.store.set(SPACE, person.name, { ...recordOf(person), ...(isUnsettled && { unsettled: true }) });
+  }
+
+  /** Returns the persons with a new role or new limits whose former tokens and keys may not have ended yet. */
+  unsettled(): readonly Person[] {
+    return this.#records().flatMap(({ person, isUnsettled, isLeaving }) => (isUnsettled && !isLeaving ? [person] : []));
+  }
+
+  /** Removes the mark of `change`, after the tokens and keys of before have ended. */
+  settle(person: Person): void {
     this.#save(person);
   }
 
@@ -96,7 +111,7 @@ export class Household implements PeopleDirectory {
     this.#ports.store.set(SPACE, person.name, recordOf(person));
   }
 
-  #records(): readonly { readonly person: Person; readonly isLeaving: boolean }[] {
+  #records(): readonly StoredPerson[] {
     return this.#ports.store.entries(SPACE).flatMap(({ key, value }) => readRecord(key, value) ?? []);
   }
 }
@@ -121,21 +136,33 @@ function withoutRecord(name: string): Person {
   return name === OWNER_NAME ? OWNER : { name, title: name, role: 'adult', limits: {} };
 }
 
-function recordOf({ title, role, limits, language }: Person): JsonObject {
+function hasSameRights(one: Person, other: Person): boolean {
+  const rightsOf = (person: Person) => ({ ...recordOf(person), title: '' });
+  return isDeepStrictEqual(rightsOf(one), rightsOf(other));
+}
+
+function recordOf({ title, role, limits }: Person): JsonObject {
   const { rooms, kinds, untilMs, hours } = limits;
-  return { title, role, ...present({ rooms, kinds, untilMs, language }), ...(hours && { hours: { from: hours.from, to: hours.to } }) };
+  return { title, role, ...present({ rooms, kinds, untilMs }), ...(hours && { hours: { from: hours.from, to: hours.to } }) };
+}
+
+/** A person as stored, with the marks of a removal or change that is not complete. */
+interface StoredPerson {
+  readonly person: Person;
+  readonly isLeaving: boolean;
+  readonly isUnsettled: boolean;
 }
 
 /** Parses a stored person. Returns undefined for a malformed record, so that it grants nothing. */
-function readRecord(name: string, value: Json): { readonly person: Person; readonly isLeaving: boolean } | undefined {
+function readRecord(name: string, value: Json): StoredPerson | undefined {
   if (!isJsonObject(value) || typeof value.title !== 'string') return undefined;
-  const { title, role, rooms, kinds, untilMs, hours, language, leaving } = value;
+  const { title, role, rooms, kinds, untilMs, hours, leaving, unsettled } = value;
   const limits = present({ rooms, kinds, untilMs, hours }) as unknown as PersonLimits;
-  const person: Person = { name, title, role: role as PersonRole, limits, ...(typeof language === 'string' && { language }) };
+  const person: Person = { name, title, role: role as PersonRole, limits };
   try {
     requireSoundPerson(person);
   } catch {
     return undefined;
   }
-  return { person, isLeaving: leaving === true };
+  return { person, isLeaving: leaving === true, isUnsettled: unsettled === true };
 }

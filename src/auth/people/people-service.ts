@@ -64,6 +64,7 @@ export class PeopleService implements PeopleAdministration, SignInService, Servi
   async start(): Promise<void> {
     const { household, signIns } = this.#ports;
     for (const name of household.leaving()) await this.#endPerson(name);
+    for (const person of household.unsettled()) await this.#settle(person);
     for (const { id, person, endedAtMs } of signIns.all()) {
       if (endedAtMs === undefined) continue;
       this.#revokeTokensOf(id);
@@ -94,11 +95,9 @@ export class PeopleService implements PeopleAdministration, SignInService, Servi
   }
 
   async change(person: Person): Promise<void> {
-    const mayApprove = mayRoleApprove(person.role);
-    if (!mayApprove) this.#requireOtherKeys(person.name);
+    if (!mayRoleApprove(person.role)) this.#requireOtherKeys(person.name);
     this.#ports.household.change(person);
-    this.#revokeSignInTokens(person.name);
-    if (!mayApprove) await this.#removeKeys(person.name);
+    for (const unsettled of this.#ports.household.unsettled()) if (unsettled.name === person.name) await this.#settle(unsettled);
     await this.#note('person.changed', person.name, { role: person.role });
   }
 
@@ -225,12 +224,22 @@ export class PeopleService implements PeopleAdministration, SignInService, Servi
 
   /** Ends everything that a person has, and then the record, so that a crash in between leaves nothing. */
   async #endPerson(name: string): Promise<void> {
-    const { household, invitations, signIns, tokens } = this.#ports;
+    const { household, invitations, signIns } = this.#ports;
     invitations.end(name);
     for (const signIn of signIns.live()) if (signIn.person === name) await this.#end(signIn);
-    for (const { id, agentId } of this.#validTokens()) if (rootAgentOf(agentId) === name) tokens.revoke(id);
+    this.#revokeAllTokens(name);
     await this.#removeKeys(name);
     household.forget(name);
+  }
+
+  /**
+   * Ends what a person got under another role or other limits: all tokens, also those of `atmo login` and their descendants, and the keys of
+   * who may not approve any more. Sign-ins stay and renew their tokens. The owner is never among these persons.
+   */
+  async #settle(person: Person): Promise<void> {
+    this.#revokeAllTokens(person.name);
+    if (!mayRoleApprove(person.role)) await this.#removeKeys(person.name);
+    this.#ports.household.settle(person);
   }
 
   /** Removes the keys of a person, and those that wait to be confirmed. */
@@ -253,8 +262,8 @@ export class PeopleService implements PeopleAdministration, SignInService, Servi
     throw new AtmoError('CONFLICT', `${name} has the only keys that may approve; let somebody else approve first`);
   }
 
-  #revokeSignInTokens(name: string): void {
-    for (const { id, person } of this.#ports.signIns.live()) if (person === name) this.#revokeTokensOf(id);
+  #revokeAllTokens(name: string): void {
+    for (const { id, agentId } of this.#validTokens()) if (rootAgentOf(agentId) === name) this.#ports.tokens.revoke(id);
   }
 
   #revokeTokensOf(signInId: string): void {

@@ -18,7 +18,6 @@ const MAX_NAMES = 32;
 const MAX_TITLE_LENGTH = 64;
 const SLUG = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const TIME_OF_DAY = /^([01]\d|2[0-3]):[0-5]\d$/;
-const LANGUAGE = /^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$/;
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 1_440;
 
@@ -86,7 +85,7 @@ function minuteOfDay(time: string): number {
 }
 
 /** Throws VALIDATION_ERROR, with what to change, unless the person can be stored. */
-export function requireSoundPerson({ name, title, role, limits, language }: Person): void {
+export function requireSoundPerson({ name, title, role, limits }: Person): void {
   if (!PERSON_NAME.test(name)) {
     refuse(`${JSON.stringify(name.slice(0, 64))} is no name of a person: 1 to 32 of a-z, 0-9, ".", "_", "-", the first a letter or digit`);
   }
@@ -94,7 +93,6 @@ export function requireSoundPerson({ name, title, role, limits, language }: Pers
     refuse(`The name that people read has 1 to ${MAX_TITLE_LENGTH} characters that can be seen`);
   }
   if (!PERSON_ROLES.includes(role)) refuse(`A role is one of ${PERSON_ROLES.join(', ')}`);
-  if (language !== undefined && !LANGUAGE.test(language)) refuse(`${JSON.stringify(language)} is no language such as "de" or "en-GB"`);
   requireSoundLimits(role, limits);
 }
 

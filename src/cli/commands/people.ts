@@ -17,7 +17,6 @@ const LIMITS: Readonly<Record<string, OptionSpec>> = {
   until: { value: 'TIME', help: 'end of all rights, such as 2026-08-31T12:00:00Z; "" for none' },
   from: { value: 'HH:MM', help: 'admitted each day from this time of the hub; "" for always' },
   to: { value: 'HH:MM', help: 'admitted each day until this time' },
-  language: { value: 'TAG', help: 'language of messages, such as de' },
 };
 
 const list = requestCommand({
@@ -40,8 +39,13 @@ const add = requestCommand({
   ],
   operands: [NAME],
   options: LIMITS,
-  request: (call) => call.hub.post('/api/v1/people', { name: call.operand(0), ...given(call) }),
-  text: ({ name, role }) => `${name} is in the household now, as ${role}; "atmo people invite ${name}" signs a phone in\n`,
+  request(call) {
+    if (call.text('role') === undefined)
+      throw usage(`--role is missing: ${PERSON_ROLES.join(', ')}; "adult" may use locks, "child" may not`);
+    return call.hub.post('/api/v1/people', { name: call.operand(0), ...given(call) });
+  },
+  text: (person) =>
+    `${person.name} is in the household now, as ${rightsText(person)}\n"atmo people invite ${person.name} --qr" signs a phone in\n`,
 });
 
 const change = requestCommand({
@@ -51,7 +55,7 @@ const change = requestCommand({
   operands: [NAME],
   options: LIMITS,
   request: (call) => call.hub.post(`/api/v1/people/${encodeURIComponent(call.operand(0))}`, given(call)),
-  text: (person) => `${person.name} is changed: ${person.role} ${limitsText(person)}\n`,
+  text: (person) => `${person.name} is changed: ${rightsText(person)}\n`,
 });
 
 const remove = requestCommand({
@@ -89,6 +93,8 @@ const invite: Command = {
     const link = `${url}/#invite=${code}`;
     const picture: Printable = call.isSet('qr') && !call.output.isJson ? await qrBlock(link) : '';
     call.output.answer({ person, link, expires_at: expiresAt }, () => [picture, `\n${link}\n\n${once(expiresAt)}`]);
+    if (isLoopback(url))
+      call.output.note(`The link works on this machine only. To let the hub answer in your network (http.host): ${OPENING}`);
   },
 };
 
@@ -121,7 +127,7 @@ export const peopleCommands: readonly Command[] = [list, add, change, remove, in
 
 /** Returns the parameters of the options that were given. An empty text removes a limit. */
 function given(call: Invocation): JsonObject {
-  const texts = ['title', 'role', 'until', 'from', 'to', 'language'].flatMap((name) => {
+  const texts = ['title', 'role', 'until', 'from', 'to'].flatMap((name) => {
     const value = call.text(name);
     return value === undefined ? [] : [[name, value] as const];
   });
@@ -130,6 +136,15 @@ function given(call: Invocation): JsonObject {
     return values.length === 0 ? [] : [[`${name}s`, values.filter((value) => value !== '')] as const];
   });
   return Object.fromEntries([...texts, ...lists]);
+}
+
+/** Returns the role with everything that narrows it: `child: hall; everyday kinds, no locks; 07:00 to 20:00`. */
+function rightsText(person: JsonObject): string {
+  const { role, rooms, kinds } = person;
+  const isNarrow = role === 'child' || role === 'guest';
+  const unsaid = [...(rooms === undefined ? ['all rooms'] : []), ...(kinds === undefined && isNarrow ? ['everyday kinds, no locks'] : [])];
+  const parts = role === 'owner' ? [] : [limitsText(person), ...unsaid].filter((part) => part !== '');
+  return [role, ...(parts.length > 0 ? [parts.join('; ')] : [])].join(': ');
 }
 
 function limitsText({ rooms, kinds, until, from, to }: JsonObject): string {

@@ -36,8 +36,6 @@ export interface Person {
   readonly title: string;
   readonly role: PersonRole;
   readonly limits: PersonLimits;
-  /** Language of messages and of the page (BCP 47); absent: that of the hub or browser. */
-  readonly language?: string;
 }
 
 /** Port: the persons of the household. */

@@ -11,7 +11,7 @@ import { toolRoute } from './call-request.ts';
 
 const MAX_FIELD_LENGTH = 256;
 const TEXT = { type: 'string' } as const;
-const CHANGES = { type: 'object', properties: { title: TEXT, role: TEXT } } as const;
+const CHANGES = { title: TEXT, role: TEXT } as const;
 
 const PEOPLE_ROUTES = [
   toolRoute({ method: 'GET', path: '/api/v1/people', summary: 'The persons of the household', tool: 'hub:list_people' }),
@@ -20,7 +20,7 @@ const PEOPLE_ROUTES = [
     path: '/api/v1/people',
     summary: 'Add a person to the household',
     tool: 'hub:add_person',
-    body: { ...CHANGES, required: ['name'], properties: { name: TEXT } },
+    body: { type: 'object', required: ['name', 'role'], properties: { name: TEXT, ...CHANGES } },
     status: 201,
   }),
   toolRoute({
@@ -28,7 +28,7 @@ const PEOPLE_ROUTES = [
     path: '/api/v1/people/:name',
     summary: 'Change what a person may do; what is left out stays',
     tool: 'hub:change_person',
-    body: CHANGES,
+    body: { type: 'object', properties: CHANGES },
     params: ({ path, body }) => ({ ...body, name: path.name ?? '' }),
   }),
   toolRoute({
@@ -108,7 +108,7 @@ const SIGNED_IN = {
   schema: {
     type: 'object',
     required: ['sign_in_id', 'person', 'title', 'role', 'token', 'expires_at'],
-    properties: { sign_in_id: TEXT, person: TEXT, title: TEXT, role: TEXT, language: TEXT, token: TEXT, expires_at: TEXT },
+    properties: { sign_in_id: TEXT, person: TEXT, title: TEXT, role: TEXT, token: TEXT, expires_at: TEXT },
   },
 } as const;
 
@@ -199,10 +199,9 @@ function selfRoute({ people, authorizer }: PeopleRouteCollaborators): Route {
     },
     handle({ principal }) {
       const person = people.personOf(principal);
-      const { name, title, role, language = null } = person ?? {};
       return json({
         agent_id: principal.id,
-        person: person ? { name, title, role, language } : null,
+        person: person ? { name: person.name, title: person.title, role: person.role } : null,
         administers_people: authorizer.authorize(principal, ['admin:people']).allowed,
       });
     },
@@ -216,13 +215,12 @@ function textIn(body: JsonObject, field: string): string {
 }
 
 function signedInJson({ signIn, person, token, expiresAtMs }: SignInToken): JsonObject {
-  const { name, title, role, language } = person;
+  const { name, title, role } = person;
   return {
     sign_in_id: signIn.id,
     person: name,
     title,
     role,
-    ...(language !== undefined && { language }),
     token,
     expires_at: isoTime(expiresAtMs),
   };

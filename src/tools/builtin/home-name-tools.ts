@@ -204,7 +204,8 @@ function freeAreaNameTool(parts: HomeNameServices): RegisteredTool {
   );
 }
 
-function areasOf({ directory, readings }: HomeNameServices): readonly (string | undefined)[] {
+/** Returns the areas of all devices and sensors of this hub, undefined for one without an area. */
+export function areasOf({ directory, readings }: Pick<HomeNameServices, 'directory' | 'readings'>): readonly (string | undefined)[] {
   return [...directory.list(), ...readings.sensors().map(({ sensor }) => sensor)].map(({ area }) => area);
 }
 

@@ -10,12 +10,16 @@ import {
 } from '../../core/auth/people.ts';
 import type { Authorizer, Effect, Principal } from '../../core/auth/principal.ts';
 import { isoTime } from '../../core/clock.ts';
+import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { areaKey } from '../../core/devices/device-names.ts';
+import type { ReadingStore } from '../../core/devices/sensor-readings.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { present } from '../../core/json.ts';
 import { defineTool, INSTANT, p, resultSchema, TEXT, TEXTS, type ValuesOf } from '../definition/define-tool.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
+import { type AreaAliases, resolveArea } from '../names/resolve-names.ts';
+import { areasOf } from './home-name-tools.ts';
 import { DONE, HUB_ACTS, HUB_READS, SUCCESS } from './hub-tool.ts';
 
 const PEOPLE_PERMISSION = 'admin:people';
@@ -26,6 +30,10 @@ export interface PeoplePorts {
   readonly people: PeopleAdministration;
   readonly approvers: Pick<ApproverDirectory, 'list'>;
   readonly authorizer: Authorizer;
+  readonly directory: Pick<DeviceDirectory, 'list'>;
+  /** The sensors, which can have areas of their own. */
+  readonly readings: Pick<ReadingStore, 'sensors'>;
+  readonly names: AreaAliases;
 }
 
 const nameParameter = p.string({
@@ -34,18 +42,17 @@ const nameParameter = p.string({
   examples: ['ann'],
 });
 const signInParameter = p.string({ description: 'Id of the sign-in, as list_sign_ins tells it', pattern: '^[0-9a-f]{32}$' });
+const roleParameter = p.enum(PERSON_ROLES, {
+  description:
+    'owner: everything. adult: everything but administration. child: devices of everyday kinds, no locks. guest: as a child, until a day',
+});
 const HOURS = '^([01][0-9]|2[0-3]):[0-5][0-9]$';
 /** What is left out stays as it is; an empty list or text removes the limit. */
 const changes = {
   title: p.string({ description: 'The name that people read', maxLength: 64, isGivenName: true, examples: ['Ann'] }).optional(),
-  role: p
-    .enum(PERSON_ROLES, {
-      description:
-        'owner: everything. adult: everything but administration. child: devices of everyday kinds, no locks. guest: as a child, until a day',
-    })
-    .optional(),
+  role: roleParameter.optional(),
   rooms: p
-    .array(p.string({ description: 'Name of a room', maxLength: 64 }), {
+    .array(p.string({ description: 'Room that a device or sensor is in', maxLength: 64 }), {
       description: 'Only devices in these rooms; empty: in all',
       maxItems: 32,
     })
@@ -60,7 +67,6 @@ const changes = {
   until: p.string({ description: 'Time at which all rights end, ISO 8601; empty: never', maxLength: 40 }).optional(),
   from: p.string({ description: 'Admitted each day from this time of the hub, HH:MM; empty: always', pattern: `${HOURS}|^$` }).optional(),
   to: p.string({ description: 'Admitted each day until this time, HH:MM', pattern: `${HOURS}|^$` }).optional(),
-  language: p.string({ description: 'Language such as de or en; empty: that of the hub', maxLength: 20 }).optional(),
 };
 type Changes = ValuesOf<typeof changes>;
 
@@ -74,9 +80,8 @@ const PERSON = resultSchema(
     until: INSTANT,
     from: TEXT,
     to: TEXT,
-    language: TEXT,
   },
-  ['rooms', 'kinds', 'until', 'from', 'to', 'language'],
+  ['rooms', 'kinds', 'until', 'from', 'to'],
 );
 const SIGN_IN = resultSchema({ sign_in_id: TEXT, person: TEXT, label: TEXT, created_at: INSTANT, seen_at: INSTANT });
 
@@ -107,12 +112,12 @@ function personTools(ports: PeoplePorts): readonly RegisteredTool[] {
         name: 'add_person',
         title: 'Add a person to the household',
         description: 'Adds a person with a role, which rooms, kinds and times can narrow. invite_person then signs the person in.',
-        parameters: { name: nameParameter, ...changes },
-        effects: ({ name, role = 'adult' }) => [effectOn(ports, name, role)],
+        parameters: { name: nameParameter, ...changes, role: roleParameter },
+        effects: ({ name, role }) => [effectOn(ports, name, role)],
         returns: PERSON,
       },
       async ({ name, ...given }, { principal }) => {
-        const person = changed({ name, title: name, role: 'adult', limits: {} }, given);
+        const person = changed({ name, title: name, role: given.role, limits: {} }, withKnownRooms(given, ports));
         people.requireRightsOf(person, principal);
         await people.add(person);
         return personJson(person);
@@ -132,7 +137,7 @@ function personTools(ports: PeoplePorts): readonly RegisteredTool[] {
       },
       async ({ name, ...given }, { principal }) => {
         const before = requirePerson(people, name);
-        const person = changed(before, given);
+        const person = changed(before, withKnownRooms(given, ports));
         for (const one of [before, person]) people.requireRightsOf(one, principal);
         await people.change(person);
         return personJson(person);
@@ -240,25 +245,27 @@ function requirePerson(people: PeopleAdministration, name: string): Person {
   throw new AtmoError('NOT_FOUND', `Nobody here is called ${JSON.stringify(name)}; list_people tells who is`);
 }
 
+/** Returns the changes with the rooms by their keys. Throws NOT_FOUND, with the rooms that there are, if the hub has no such room. */
+function withKnownRooms({ rooms, ...given }: Changes, ports: PeoplePorts): Changes {
+  if (!rooms) return given;
+  const known = areasOf(ports);
+  return { ...given, rooms: [...new Set(rooms.map((room) => areaKey(resolveArea(room, known, ports.names))))] };
+}
+
 /** Returns the person with the changes. */
-function changed(person: Person, { title, role, language, ...limits }: Changes): Person {
-  const spoken = language ?? person.language;
+function changed(person: Person, { title, role, ...limits }: Changes): Person {
   return {
     name: person.name,
     title: title || person.title,
     role: role ?? person.role,
     limits: changedLimits(person.limits, limits),
-    ...(spoken !== undefined && spoken !== '' && { language: spoken }),
   };
 }
 
-function changedLimits(
-  before: PersonLimits,
-  { rooms, kinds, until, from, to }: Omit<Changes, 'title' | 'role' | 'language'>,
-): PersonLimits {
+function changedLimits(before: PersonLimits, { rooms, kinds, until, from, to }: Omit<Changes, 'title' | 'role'>): PersonLimits {
   const hours = { from: from ?? before.hours?.from ?? '', to: to ?? before.hours?.to ?? '' };
   return present({
-    rooms: nonEmpty(rooms?.map(areaKey) ?? before.rooms),
+    rooms: nonEmpty(rooms ?? before.rooms),
     kinds: nonEmpty(kinds ?? before.kinds),
     untilMs: until === undefined ? before.untilMs : endOf(until),
     hours: hours.from === '' && hours.to === '' ? undefined : hours,
@@ -276,13 +283,13 @@ function endOf(until: string): number | undefined {
   throw new AtmoError('VALIDATION_ERROR', `${JSON.stringify(until)} is no time such as 2026-08-31T12:00:00Z`, { pointer: '/until' });
 }
 
-function personJson({ name, title, role, limits, language }: Person): JsonObject {
+function personJson({ name, title, role, limits }: Person): JsonObject {
   const { rooms, kinds, untilMs, hours } = limits;
   return {
     name,
     title,
     role,
-    ...present({ rooms, kinds, language }),
+    ...present({ rooms, kinds }),
     ...(untilMs !== undefined && { until: isoTime(untilMs) }),
     ...(hours && { from: hours.from, to: hours.to }),
   };

@@ -171,6 +171,33 @@ describe('a person', () => {
     await expect(renew(signIn.id, by)).rejects.toThrow(refusedAs('PERMISSION_DENIED'));
   });
 
+  test('with new limits loses the tokens of every other way too, with what came from them, and keeps them with a new title alone', async () => {
+    const { people, signedIn, isValid, tokens, renew } = await household();
+    const { signIn, by } = await signedIn(ANN);
+    const issue = (agentId: string) => tokens.issuer.issue({ agentId, permissions: ['*'], ttlMs: HOUR_MS }, OWNER);
+    const login = issue('ann');
+    const child = tokens.issuer.issue({ agentId: 'helper', permissions: ['device:read:*'], ttlMs: HOUR_MS }, login.principal).token;
+    const [monitor, namesake] = [issue('monitor').token, issue('anna').token];
+    await people.change({ ...ANN, title: 'Anne' });
+    expect([login.token, child].map(isValid)).toEqual([true, true]);
+    await people.change({ ...ANN, limits: { rooms: ['hall'] } });
+    expect([login.token, child, monitor, namesake].map(isValid)).toEqual([false, false, true, true]);
+    expect((await renew(signIn.id, by)).person.limits).toEqual({ rooms: ['hall'] });
+    await people.change({ name: 'owner', title: 'Boss', role: 'owner', limits: {} });
+    expect(isValid(monitor)).toBe(true);
+    await people.change({ ...ANN, role: 'owner', limits: {} });
+    const asOwner = issue('ann').token;
+    await people.remove('ann');
+    expect([asOwner, monitor].map(isValid)).toEqual([false, true]);
+  });
+
+  test('of an earlier version may have a language in the record, which nothing reads', async () => {
+    const store = new MemoryKeyValueStore(new ManualClock());
+    store.set('people', 'ann', { title: 'Ann', role: 'adult', language: 'de' });
+    const { people } = await household({ store });
+    expect(people.find('ann')).toEqual(ANN);
+  });
+
   test('is admitted in the hours of the day alone, and the token ends with them', async () => {
     const { signedIn, renew, clock } = await household();
     const pad = (hour: number) => `${String((hour + 24) % 24).padStart(2, '0')}:00`;
@@ -319,14 +346,23 @@ describe('a hub that is killed', () => {
     await (isThere ? next.accept(code, browser()) : expect(next.accept(code, browser())).rejects.toThrow(refusedAs('TOKEN_INVALID')));
   });
 
-  test.each([0, 1, 2, 3])('after change %i of new limits leaves no token with rights of before', async (changes) => {
+  test.each([0, 1, 2, 3, 4, 5, 6, 7])('after change %i of a new role leaves no token and no key with rights of before', async (changes) => {
     const clock = new ManualClock();
     const store = new MemoryKeyValueStore(clock);
     const first = await household({ clock, store });
-    const { token } = await first.signedIn(TIM);
+    await first.approvers.enrol({ person: 'owner', key: browser().key, label: 'owner.key' });
+    const { token } = await first.signedIn(ANN);
+    await first.approvers.enrol({ person: 'ann', key: browser().key, label: 'laptop' });
+    const login = first.tokens.issuer.issue({ agentId: 'ann', permissions: ['*'], ttlMs: HOUR_MS }, OWNER).token;
     const killed = await household({ clock, store: new KilledStore(store, changes), hub: first.hub });
-    await killed.people.change({ ...TIM, limits: { rooms: ['hall'] } }).catch(() => undefined);
+    await killed.people.change({ ...ANN, role: 'child' }).catch(() => undefined);
     const next = await household({ clock, store, hub: first.hub });
-    expect(next.isValid(token)).toBe(next.people.find('tim')?.limits.rooms?.length === 3);
+    const isAsBefore = next.people.find('ann')?.role === 'adult';
+    expect([next.isValid(token), next.isValid(login), next.approvers.keysOf('ann').length]).toEqual(
+      isAsBefore ? [true, true, 1] : [false, false, 0],
+    );
+    const later = next.tokens.issuer.issue({ agentId: 'ann', permissions: ['device:read:*'], ttlMs: HOUR_MS }, OWNER).token;
+    const last = await household({ clock, store, hub: first.hub });
+    expect(last.isValid(later)).toBe(true);
   });
 });

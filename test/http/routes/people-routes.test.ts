@@ -64,7 +64,7 @@ test('the owner is told who it is', async () => {
   const { httpApi } = await home();
   expect((await ask(httpApi, '/api/v1/me')).json).toEqual({
     agent_id: 'owner',
-    person: { name: 'owner', title: 'Owner', role: 'owner', language: null },
+    person: { name: 'owner', title: 'Owner', role: 'owner' },
     administers_people: true,
   });
 });

@@ -1,19 +1,21 @@
 import { describe, expect, test } from 'vitest';
 import type { Person } from '../../../src/core/auth/people.ts';
 import { OWNER, type Principal } from '../../../src/core/auth/principal.ts';
+import type { DeviceDirectory } from '../../../src/core/devices/device-directory.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { peopleTools } from '../../../src/tools/builtin/people-tools.ts';
 import { effectsOf } from '../../../src/tools/definition/tool-permissions.ts';
+import { StoredHomeNames } from '../../../src/tools/names/home-names.ts';
 import { ANN, browser, household, TIM } from '../../auth/people/people-fixture.ts';
-import { agent, codeOf, listAuthorizer, makePipeline } from '../../calls/pipeline-fixture.ts';
+import { agent, codeOf, listAuthorizer, makePipeline, owner } from '../../calls/pipeline-fixture.ts';
 
 const EVE: Person = { name: 'eve', title: 'Eve', role: 'owner', limits: {} };
 const KEEPER = agent('admin:people');
 const OWNER_SIGNED_IN: Principal = { id: 'monitor', kind: 'agent', permissions: ['*', 'admin:*'] };
 
-/** The household's tools on a hub where people approve whatever waits for them. */
+/** The household's tools on a hub with a device in the kitchen and a sensor in the hall, where people approve whatever waits for them. */
 async function home() {
-  const { people, approvers } = await household();
+  const { people, approvers, store } = await household();
   await people.add(ANN);
   await people.add(TIM);
   await people.add(EVE);
@@ -25,7 +27,10 @@ async function home() {
   };
   const approvals = { check: approve, peek: approve, giveBack: () => {}, refusalOf: () => undefined, withdraw: () => {} };
   const { pipeline, registry } = makePipeline({ approvals });
-  const tools = peopleTools({ people, approvers, authorizer: listAuthorizer });
+  const directory = { list: () => [{ area: 'Kitchen' }, {}] as unknown as ReturnType<DeviceDirectory['list']> };
+  const readings = { sensors: () => [{ sensor: { area: 'Hall' } }] as never };
+  const names = new StoredHomeNames(store);
+  const tools = peopleTools({ people, approvers, authorizer: listAuthorizer, directory, readings, names });
   for (const tool of tools) registry.register(tool);
   const call = async (tool: string, params: JsonObject, principal: Principal) =>
     codeOf(await pipeline.call({ tool: `hub:${tool}`, params, principal }));
@@ -33,7 +38,11 @@ async function home() {
     const tool = tools.find(({ id }) => id.startsWith(`hub:${name}@`));
     return tool && effectsOf(tool, params).map((effect) => effect.risk);
   };
-  return { people, approvers, asked, call, risk };
+  const answer = async (tool: string, params: JsonObject) => {
+    const { status, ...answered } = await pipeline.call({ tool: `hub:${tool}`, params, principal: owner });
+    return status === 'error' && 'error' in answered ? answered.error : 'result' in answered ? answered.result : undefined;
+  };
+  return { people, approvers, asked, call, risk, answer };
 }
 
 describe('who may administer people', () => {
@@ -42,7 +51,7 @@ describe('who may administer people', () => {
     ['invite_person', { name: 'eve' }],
     ['invite_person', { name: 'ann' }],
     ['add_person', { name: 'mallory', role: 'owner' }],
-    ['add_person', { name: 'mallory' }],
+    ['add_person', { name: 'mallory', role: 'adult' }],
     ['change_person', { name: 'tim', role: 'owner' }],
     ['change_person', { name: 'ann', title: 'Somebody' }],
     ['remove_person', { name: 'ann' }],
@@ -85,7 +94,27 @@ describe('people approve', () => {
     expect(risk('change_person', { name: 'ann', role: 'guest', until: '2030-01-01T00:00:00Z' })).toEqual(['dangerous']);
     expect(risk('change_person', { name: 'ann', title: 'Anna' })).toEqual(['low']);
     expect(risk('invite_person', { name: 'ann' })).toEqual(['low']);
-    expect(risk('add_person', { name: 'bob' })).toEqual(['low']);
+    expect(risk('add_person', { name: 'bob', role: 'adult' })).toEqual(['low']);
     expect(risk('invite_person', { name: 'nobody' })).toEqual(['low']);
   });
+});
+
+test('a person is added with a role, and never with one that nobody chose', async () => {
+  const { people, answer } = await home();
+  const refused = { code: 'VALIDATION_ERROR', message: expect.stringContaining('role') };
+  expect(await answer('add_person', { name: 'kim' })).toMatchObject(refused);
+  expect(people.find('kim')).toBeUndefined();
+  expect(await answer('add_person', { name: 'kim', role: 'child' })).toEqual({ name: 'kim', title: 'kim', role: 'child' });
+});
+
+test('a room that the hub does not have is refused with the rooms that there are', async () => {
+  const { people, answer } = await home();
+  const unknown = { code: 'NOT_FOUND', message: 'There is no area "Attic"; there is "Kitchen", "Hall"' };
+  expect(await answer('add_person', { name: 'kim', role: 'child', rooms: ['Kitchen', 'Attic'] })).toMatchObject(unknown);
+  expect(people.find('kim')).toBeUndefined();
+  const added = await answer('add_person', { name: 'kim', role: 'child', rooms: ['kitchen', 'Kitchen', 'HALL'] });
+  expect(added).toMatchObject({ rooms: ['kitchen', 'hall'] });
+  expect(await answer('change_person', { name: 'kim', rooms: ['Attic'] })).toMatchObject(unknown);
+  expect(await answer('change_person', { name: 'kim', title: 'Kim' })).toMatchObject({ title: 'Kim', rooms: ['kitchen', 'hall'] });
+  expect(await answer('change_person', { name: 'kim', rooms: [] })).toEqual({ name: 'kim', title: 'Kim', role: 'child' });
 });
