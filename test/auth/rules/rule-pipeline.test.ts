@@ -100,7 +100,7 @@ describe('a rule over a call in the pipeline', () => {
     const offer = { person: 'ann', keyId: 'ab'.repeat(8), key: 'AAAA', label: 'phone', offeredAt: '2026-01-01T00:00:00Z' };
     const confirm = vi.fn(async () => ({ ...offer, enrolledAt: offer.offeredAt }));
     const approvers = { offers: () => [offer], confirm, refuseOffer: async () => offer };
-    const people = { personOf: () => undefined, offerKey: async () => offer };
+    const people = { personOf: () => undefined, signInOf: () => undefined, offerKey: async () => offer };
     for (const tool of approverKeyTools({ people, approvers })) registry.register(tool);
     const callTool = (tool: string) => pipeline.call({ principal: agent('admin:approvals'), tool, params: { key_id: offer.keyId } });
     expect(await callTool('hub:confirm_approver_key')).toMatchObject({ error: { code: 'APPROVAL_REQUIRED', details: { needed: 2 } } });
