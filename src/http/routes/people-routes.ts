@@ -140,7 +140,7 @@ function signInRoutes({ people, guesses }: PeopleRouteCollaborators): readonly R
       },
       answers: { 201: SIGNED_IN },
       handle: (request) =>
-        guarded(request, 'code', (value) =>
+        guarded(request, (value) =>
           people.accept({
             code: value('code'),
             key: value('key'),
@@ -157,20 +157,20 @@ function signInRoutes({ people, guesses }: PeopleRouteCollaborators): readonly R
       access: 'public',
       body: { type: 'object', required: ['sign_in_id', 'challenge', 'signature'], properties: { sign_in_id: TEXT, ...PROOF } },
       answers: { 200: SIGNED_IN },
-      handle: (request) =>
-        guarded(request, 'sign_in_id', (value) =>
-          people.renew({ signInId: value('sign_in_id'), challenge: value('challenge'), signature: value('signature') }),
-        ).then((answer) => json(answer)),
+      // A renewal needs the signature of a key, so there is nothing to guess, and a lockout would only hit others behind the same address.
+      handle: async ({ body }) => {
+        const [signInId, challenge, signature] = [textIn(body, 'sign_in_id'), textIn(body, 'challenge'), textIn(body, 'signature')];
+        return json(signedInJson(await people.renew({ signInId, challenge, signature })));
+      },
     }),
   ];
 
-  /** Runs a sign-in. A source that was refused too often is not heard for some time. `subject` names the field that it guesses. */
+  /** Accepts an invitation. A source that sent wrong codes too often is not heard for some time. */
   async function guarded(
     { body, source }: RouteRequest,
-    subject: string,
     work: (value: (field: string) => string) => Promise<SignInToken>,
   ): Promise<JsonObject> {
-    const guess = textIn(body, subject);
+    const guess = textIn(body, 'code');
     guesses.admit(source, guess);
     try {
       return signedInJson(await work((field) => textIn(body, field)));

@@ -53,7 +53,7 @@ function pushOver(status: () => number = () => 201, allowedHosts: readonly strin
 
 const refusal = (code: AtmoError['code']) => expect.objectContaining({ code });
 
-describe('a subscription', () => {
+describe('a subscription that is over', () => {
   test('ends with its sign-in, and one without a sign-in ends with its person', async () => {
     const { push, subscribe, send, persons, signIns, store, requests } = pushOver();
     signIns.push({ id: 's1', person: 'ann', label: 'phone', key: 'k', createdAtMs: 0, seenAtMs: 0 });

@@ -53,6 +53,17 @@ describe('a browser without a token', () => {
     expect(people.signIns()).toEqual([]);
   });
 
+  test('renews its token while its address is locked out for wrong invitations', async () => {
+    const { people, accept, renew } = await home();
+    const by = browser();
+    const { json } = await accept((await people.invite('tim')).code, by);
+    const { code } = await people.invite('tim');
+    for (let count = 0; count < 10; count++) await accept(`${String(count).padStart(5, '0')}${code.slice(5)}`, browser());
+    for (let count = 0; count < 10; count++) expect((await renew(String(count).repeat(32), browser())).json.code).toBe('TOKEN_INVALID');
+    expect((await accept(code, browser())).json.code).toBe('RATE_LIMITED');
+    expect((await renew(json.sign_in_id, by)).status).toBe(200);
+  });
+
   test.each([{}, { code: 7 }, { code: 'x'.repeat(300) }])('is told what is wrong with the body %j', async (body) => {
     const { httpApi } = await home();
     const { status, json } = await ask(httpApi, '/api/v1/sign-ins', { body, token: null });
