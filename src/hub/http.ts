@@ -38,7 +38,7 @@ import { capabilityRoutes, discoverRoutes, registrationRoutes, toolRoutes } from
 import { isLoopback } from '../http/server/addresses.ts';
 import { createHttpApp, type HttpApp } from '../http/server/http-app.ts';
 import { type HttpAddress, type HttpListener, HttpServer, type OpenListener, requireTls, serverUrl } from '../http/server/http-server.ts';
-import { FREE_INVITATION_FAILURES, ReadRateLimiter, TokenGuessLockout } from '../http/server/rate-limits.ts';
+import { INVITATION_GUESSES, ReadRateLimiter, TokenGuessLockout } from '../http/server/rate-limits.ts';
 import type { Route } from '../http/server/route.ts';
 import { type CertificateFacts, CertificateManager, type TlsOptions } from '../http/tls/certificate-manager.ts';
 import { ToolCatalogue } from '../http/tool-catalogue.ts';
@@ -263,7 +263,7 @@ export class HttpApi implements Service {
     };
     return {
       tokens: new TokenGuessLockout(clock, onLockout),
-      invitations: new TokenGuessLockout(clock, onLockout, FREE_INVITATION_FAILURES),
+      invitations: new TokenGuessLockout(clock, onLockout, INVITATION_GUESSES),
     };
   }
 

@@ -153,11 +153,12 @@ export class PeopleService implements PeopleAdministration, SignInService, Servi
   }
 
   async accept({ code, key, label, ...proof }: Parameters<SignInService['accept']>[0]): Promise<SignInToken> {
-    this.#requireProof(proof, { key, action: 'accept', subject: plainCode(code) });
+    // The invitation comes first: the hub keeps a limited number of used challenges, and a wrong code must not take a place there.
     const invitation = this.#ports.invitations.find(code);
     const person = invitation && this.find(invitation.person);
     if (!invitation || !person)
       return refuse('This invitation is not known: it was used, has expired, or has a mistake. Ask for a new one');
+    this.#requireProof(proof, { key, action: 'accept', subject: plainCode(code) });
     const known = this.#ports.signIns.get(invitation.signInId);
     if (known && (known.key !== key || known.endedAtMs !== undefined)) return refuse('This invitation was used already. Ask for a new one');
     if (!known) this.#ports.signIns.requireRoom(person.name);

@@ -7,7 +7,7 @@ interface SourceRecord {
   failures: number;
   lastFailureMs: number;
   lockedUntilMs: number;
-  /** Digest of the last wrong token. If a client sends the same token again, that is no new guess and does not count. */
+  /** Digest of the last wrong guess. */
   lastFailed: string;
 }
 
@@ -15,8 +15,18 @@ type OnLockout = (source: string, facts: { readonly failures: number; readonly l
 
 /** Default number of wrong tokens that cause the first lockout. It is high, because some outdated tokens are no attack. */
 const FREE_FAILURES = 100;
-/** Number of wrong invitations that cause the first lockout. A person mistypes a code a few times at most. */
-export const FREE_INVITATION_FAILURES = 10;
+/** How wrong guesses lead to a lockout. */
+interface GuessLimits {
+  /** Number of wrong guesses that cause the first lockout. */
+  readonly freeFailures: number;
+  /** Whether the last wrong guess counts again when it is repeated. */
+  readonly countsRepeats: boolean;
+}
+
+/** Clients repeat a token that was revoked, so that a repeat says nothing. */
+const TOKEN_GUESSES: GuessLimits = { freeFailures: FREE_FAILURES, countsRepeats: false };
+/** A person types an invitation, and mistypes it a few times at most. */
+export const INVITATION_GUESSES: GuessLimits = { freeFailures: 10, countsRepeats: true };
 const FIRST_LOCK_MS = 30_000;
 const LONGEST_LOCK_MS = 3_600_000;
 /** Milliseconds after the last failure of a source until all its failures are forgotten. */
@@ -33,7 +43,7 @@ const MAX_KNOWN_EACH = 16;
 export class TokenGuessLockout {
   readonly #clock: Clock;
   readonly #onLockout: OnLockout;
-  readonly #freeFailures: number;
+  readonly #limits: GuessLimits;
   /** Failure records by source, ordered by the time of the last failure. */
   readonly #sources = new Map<string, SourceRecord>();
   /** Digests of valid tokens by account. Accounts and their tokens are in the order of their last use. */
@@ -41,11 +51,10 @@ export class TokenGuessLockout {
   /** The last valid token. Most requests repeat it, and then its digest need not be computed. */
   #lastValid = '';
 
-  /** `freeFailures` is the number of wrong tokens that cause the first lockout. */
-  constructor(clock: Clock, onLockout: OnLockout, freeFailures = FREE_FAILURES) {
+  constructor(clock: Clock, onLockout: OnLockout, limits = TOKEN_GUESSES) {
     this.#clock = clock;
     this.#onLockout = onLockout;
-    this.#freeFailures = freeFailures;
+    this.#limits = limits;
   }
 
   /** Throws RATE_LIMITED with `retry_after_ms` while the source is locked out, unless the token was valid before. */
@@ -75,13 +84,14 @@ export class TokenGuessLockout {
     const nowMs = this.#clock.monotonic();
     const lastFailed = digestOf(token);
     const before = this.#fresh(source, nowMs);
-    if (before?.lastFailed === lastFailed) return;
+    const { freeFailures, countsRepeats } = this.#limits;
+    if (before?.lastFailed === lastFailed && !countsRepeats) return;
     const failures = (before?.failures ?? 0) + 1;
-    const lockedMs = failures < this.#freeFailures ? 0 : Math.min(FIRST_LOCK_MS * 2 ** (failures - this.#freeFailures), LONGEST_LOCK_MS);
+    const lockedMs = failures < freeFailures ? 0 : Math.min(FIRST_LOCK_MS * 2 ** (failures - freeFailures), LONGEST_LOCK_MS);
     this.#sources.delete(source);
     this.#sources.set(source, { failures, lastFailureMs: nowMs, lockedUntilMs: nowMs + lockedMs, lastFailed });
     dropOldest(this.#sources, MAX_SOURCES);
-    if (failures === this.#freeFailures) this.#onLockout(source, { failures, lockedMs });
+    if (failures === freeFailures) this.#onLockout(source, { failures, lockedMs });
   }
 
   #isKnown(digest: string): boolean {

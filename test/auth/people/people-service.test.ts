@@ -72,6 +72,15 @@ describe('an invitation', () => {
     expect((await accept(code, by)).person.name).toBe('ann');
   });
 
+  test('that is wrong uses no challenge up', async () => {
+    const { people, accept } = await household();
+    await people.add(ANN);
+    const { code } = await people.invite('ann');
+    const challenge = people.challenge();
+    await expect(accept('0'.repeat(26), browser(), { challenge })).rejects.toThrow(refusedAs('TOKEN_INVALID'));
+    expect((await accept(code, browser(), { challenge })).person.name).toBe('ann');
+  });
+
   test('and its code stand in no audit row and nowhere in the store', async () => {
     const clock = new ManualClock();
     const store = new MemoryKeyValueStore(clock);

@@ -53,6 +53,12 @@ describe('a browser without a token', () => {
     expect(people.signIns()).toEqual([]);
   });
 
+  test('is not heard for a time either if it repeats one wrong invitation', async () => {
+    const { accept } = await home();
+    for (let count = 0; count < 10; count++) expect((await accept('0'.repeat(26), browser())).json.code).toBe('TOKEN_INVALID');
+    expect((await accept('0'.repeat(26), browser())).json.code).toBe('RATE_LIMITED');
+  });
+
   test('renews its token while its address is locked out for wrong invitations', async () => {
     const { people, accept, renew } = await home();
     const by = browser();
