@@ -97,7 +97,7 @@ export class App {
     await this.session.restore();
     if (login) await this.session.receiveLogin(login);
     this.#takeInvitation();
-    this.#renewal.start();
+    this.#renewal.start((check) => document.addEventListener('visibilitychange', () => document.hidden || check()));
     // If the page is already open, a link changes only the fragment of the URL, and the browser does not load the page again.
     window.addEventListener('hashchange', () => {
       const other = takeLogin();

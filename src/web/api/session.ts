@@ -66,10 +66,16 @@ export class Session extends Observable {
     this.changed();
   }
 
-  /** Stores the login with its new token. */
+  /** Stores the login with its new token. Does nothing if the person has signed out, or in as somebody else, since it was asked for. */
   async renewed(login: Login): Promise<void> {
-    const storage = this.#isKept ? this.#storages.browser : this.#storages.tab;
+    if (!this.#isOfPresent(login)) return;
+    const storage = this.#storage();
     await storage.save(login);
+    if (!this.#isOfPresent(login)) {
+      const present = storage === this.#storage() ? this.#login : undefined;
+      await (present ? storage.save(present) : storage.clear());
+      return;
+    }
     this.#login = login;
     this.#pausedBy = undefined;
     this.changed();
@@ -146,6 +152,14 @@ export class Session extends Observable {
     this.changed();
     await this.#storages.tab.clear();
     await this.#storages.browser.clear().catch(() => undefined);
+  }
+
+  #storage(): LoginStorage {
+    return this.#isKept ? this.#storages.browser : this.#storages.tab;
+  }
+
+  #isOfPresent({ signIn }: Login): boolean {
+    return signIn !== undefined && this.#login?.signIn?.id === signIn.id;
   }
 }
 

@@ -72,11 +72,11 @@ export class SignInRenewal {
     this.#post = post;
   }
 
-  /** Checks the token now, each minute, and whenever the page becomes visible. */
-  start(): void {
+  /** Checks the token now, each minute, and whenever the page becomes visible, which `onVisible` tells its listener. */
+  start(onVisible: (listener: () => void) => void): void {
     const check = () => void this.#renewIfDue();
     setInterval(check, CHECK_MS);
-    document.addEventListener('visibilitychange', () => document.hidden || check());
+    onVisible(check);
     check();
   }
 
@@ -106,12 +106,18 @@ export class SignInRenewal {
       const proof = await proofOf(this.#post, key, ['renew', id]);
       const answer = await send(this.#post, '/api/v1/sign-ins/renew', { sign_in_id: id, ...proof });
       await this.#session.renewed({ ...login, ...loginOfAnswer(answer, key) });
-      return true;
+      return this.#isPresent(id);
     } catch (thrown) {
       if (!(thrown instanceof HubError)) throw thrown;
+      if (!this.#isPresent(id)) return false;
       if (thrown.code === 'TOKEN_INVALID') await this.#session.signOut(thrown.code);
       if (thrown.code === 'PERMISSION_DENIED') this.#session.pause(thrown.message);
       return false;
     }
+  }
+
+  /** Returns whether the page still has this sign-in: the person may have signed out, or in as somebody else, while the hub answered. */
+  #isPresent(id: string): boolean {
+    return this.#session.login?.signIn?.id === id;
   }
 }
