@@ -51,6 +51,9 @@ export class Household implements PeopleDirectory {
 
   /** Stores a new person. Throws VALIDATION_ERROR (malformed), CONFLICT (the name is taken, or too many persons) or STORAGE_FAILED. */
   add(person: Person): void {
+    if (person.name === OWNERS_AGENT) {
+      throw new AtmoError('VALIDATION_ERROR', `${OWNERS_AGENT} is the name of the owner's page; choose another name`);
+    }
     requireSoundPerson(person);
     const records = this.#records();
     if (this.find(person.name) || records.some((record) => record.person.name === person.name)) {

@@ -26,6 +26,8 @@ export interface RequestOptions {
 /** Calls the hub's HTTP API with the token of the signed-in person. Throws HubError for every response that is not a success. */
 export class HubClient {
   readonly #parts: HubClientParts;
+  /** True once the page reloads itself. Several imports can fail together, and another reload would interrupt the first. */
+  #isReloading = false;
 
   constructor(parts: HubClientParts) {
     this.#parts = parts;
@@ -75,7 +77,8 @@ export class HubClient {
       const { build } = this.#parts;
       const shell = await (await this.open('/')).text();
       if (!build || shell.includes(build.script)) throw new HubError('HUB_UNREACHABLE', text('shell.part_missing'));
-      build.reload();
+      if (!this.#isReloading) build.reload();
+      this.#isReloading = true;
       // The promise never resolves, because the reloaded page replaces this one.
       return new Promise(() => {});
     }

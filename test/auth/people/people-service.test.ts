@@ -219,6 +219,12 @@ describe('a person', () => {
     expect((await renew(signIn.id, by)).person.name).toBe('tim');
   });
 
+  test('does not have the name of the page of the owner, whose tokens would end with it', async () => {
+    const { people } = await household();
+    await expect(people.add({ ...ANN, name: 'monitor' })).rejects.toThrow(refusedAs('VALIDATION_ERROR'));
+    expect(people.find('monitor')).toBeUndefined();
+  });
+
   test('who is removed loses sign-ins, tokens, keys and invitations at once', async () => {
     const { people, signedIn, isValid, approvers, tokens, accept, renew } = await household();
     await approvers.enrol({ person: 'owner', key: browser().key, label: 'owner.key' });

@@ -84,6 +84,14 @@ describe('a part of the page that cannot be loaded', () => {
     await expect.poll(reloads).toBe(1);
   });
 
+  test('reloads the page once, however many parts are missing', async () => {
+    const { client, reloads } = pageOf('<script src="/assets/main-BBBBBBBB.js">');
+    for (let part = 0; part < 3; part += 1) void client.part(gone);
+    await expect.poll(reloads).toBe(1);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(reloads()).toBe(1);
+  });
+
   test('is an error where the hub has the same build, so that the page never reloads in a loop', async () => {
     const { client, reloads } = pageOf('<script src="/assets/main-AAAAAAAA.js">');
     await expect(client.part(gone)).rejects.toMatchObject({ code: 'HUB_UNREACHABLE' });
