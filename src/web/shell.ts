@@ -25,6 +25,8 @@ export class Shell extends LightElement {
   declare notice: Notice | undefined;
   declare isMenuOpen: boolean;
   #shown: PageElement | undefined;
+  /** Element of the page that the URL named last. */
+  #named: string | undefined;
   readonly #shownQuestions = new Set<string>();
   /** The number on the icon of the app. */
   #badged: number | undefined;
@@ -213,10 +215,12 @@ export class Shell extends LightElement {
       this.#begin(app);
       return;
     }
+    // Whoever left a page and comes back to it gets a new one, also where the page in between was not loaded yet.
+    const isSamePage = this.#named === place.page.element;
+    this.#named = place.page.element;
     await app.hub.part(PAGE_MODULES[place.page.element]);
     // The person may have gone on to another page while this one was loaded.
     if (app.router.place !== place) return;
-    const isSamePage = this.#shown?.localName === place.page.element;
     const shown = isSamePage && this.#shown ? this.#shown : (document.createElement(place.page.element) as PageElement);
     shown.app = app;
     shown.params = place.params;
