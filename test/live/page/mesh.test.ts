@@ -51,7 +51,7 @@ describe.skipIf(!HAS_CHROMIUM)(`two hubs at the page${HAS_CHROMIUM ? '' : `: ${C
       .toBe(true);
     const row = opened.page.getByRole('listitem').filter({ hasText: 'shed' });
     await row.waitFor({ timeout: 30_000 });
-    await opened.page.getByRole('img', { name: 'This hub and 1 others, of which 1 can be reached' }).waitFor({ timeout: 30_000 });
+    await opened.page.getByRole('img', { name: 'This hub and 1 other, of which 1 can be reached' }).waitFor({ timeout: 30_000 });
     expect(await opened.page.locator('.mesh-map .hub').count()).toBe(2);
     expect(await opened.barriers()).toEqual([]);
     expect(other.complaints).toEqual([]);
