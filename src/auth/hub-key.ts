@@ -82,8 +82,10 @@ export class HubKey implements Service {
    */
   get pushKey(): { readonly publicKey: string; readonly privateKey: string } {
     const pair = createECDH('prime256v1');
-    pair.setPrivateKey(derivedKey(this.#started().privateKey, PUSH_CONTEXT));
-    return { publicKey: pair.getPublicKey('base64url'), privateKey: pair.getPrivateKey('base64url') };
+    // ECDH.getPrivateKey leaves out leading zero bytes, and web-push refuses a key that has not 32 bytes.
+    const privateKey = Buffer.from(derivedKey(this.#started().privateKey, PUSH_CONTEXT));
+    pair.setPrivateKey(privateKey);
+    return { publicKey: pair.getPublicKey('base64url'), privateKey: privateKey.toString('base64url') };
   }
 
   /** Encrypts a text for this hub's own store. It can be decrypted only with the same `boundTo`. Returns nonce, tag and text in base64url. */

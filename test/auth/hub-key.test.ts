@@ -1,5 +1,5 @@
 import { createECDH, createHash } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -58,6 +58,15 @@ test('the key pair for Web Push is one of P-256, the same over restarts, and ano
   expect((await started()).pushKey).toEqual({ publicKey, privateKey });
   for (const path of [join(directory, 'hub.key'), backupCopyPath(join(directory, 'hub.key'))]) rmSync(path);
   expect((await started()).pushKey.publicKey).not.toBe(publicKey);
+});
+
+test('a key for Web Push whose first byte is zero has 32 bytes too', async () => {
+  // The 181st seed is the first one from which such a key is derived.
+  const der = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), Buffer.alloc(31), Buffer.of(181)]);
+  const pem = `-----BEGIN PRIVATE KEY-----\n${der.toString('base64')}\n-----END PRIVATE KEY-----\n`;
+  writeFileSync(join(directory, 'hub.key'), pem, { mode: 0o600 });
+  const key = Buffer.from((await started()).pushKey.privateKey, 'base64url');
+  expect([key.length, key[0]]).toEqual([32, 0]);
 });
 
 test('before the start and after the stop there is no key', async () => {

@@ -1,4 +1,4 @@
-import { createDecipheriv, createECDH, createPublicKey, hkdfSync, randomBytes, verify } from 'node:crypto';
+import { createDecipheriv, createECDH, createPublicKey, generateKeyPairSync, hkdfSync, randomBytes, verify } from 'node:crypto';
 
 const RECORD_HEADER_BYTES = 21;
 
@@ -21,6 +21,13 @@ export function receiver() {
     return JSON.parse(padded.subarray(0, padded.lastIndexOf(2)).toString()) as Record<string, unknown>;
   };
   return { keys: { p256dh: keys.getPublicKey('base64url'), auth: auth.toString('base64url') }, read };
+}
+
+/** Returns a key pair of P-256 for VAPID: an uncompressed point and 32 bytes, in base64url. */
+export function vapidKeys(): { readonly publicKey: string; readonly privateKey: string } {
+  const { x = '', y = '', d = '' } = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' });
+  const point = Buffer.concat([Buffer.of(4), ...[x, y].map((part) => Buffer.from(part, 'base64url'))]);
+  return { publicKey: point.toString('base64url'), privateKey: d };
 }
 
 /** Returns the claims of a VAPID header (RFC 8292 §3) if its key has signed them and is this one. */

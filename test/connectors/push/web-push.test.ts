@@ -1,4 +1,3 @@
-import { createECDH } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { WebPush } from '../../../src/connectors/push/web-push.ts';
 import type { FetchPublic } from '../../../src/connectors/web/public-fetch.ts';
@@ -8,7 +7,7 @@ import { silentLogger } from '../../../src/core/logger.ts';
 import type { NoticeMessage } from '../../../src/core/notices.ts';
 import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
-import { receiver, vapidClaims } from './push-receiver.ts';
+import { receiver, vapidClaims, vapidKeys } from './push-receiver.ts';
 
 const PAGE = 'https://home.example:8081';
 const ENDPOINT = 'https://push.example/send/1';
@@ -28,9 +27,7 @@ const MESSAGE: Omit<NoticeMessage, 'atMs' | 'untilMs'> = {
 function pushOver(status: () => number = () => 201, allowedHosts: readonly string[] = []) {
   const clock = new ManualClock(Date.now());
   const store = new MemoryKeyValueStore(clock);
-  const pair = createECDH('prime256v1');
-  pair.generateKeys();
-  const key = { publicKey: pair.getPublicKey('base64url'), privateKey: pair.getPrivateKey('base64url') };
+  const key = vapidKeys();
   const requests: Parameters<FetchPublic>[0][] = [];
   const fetch: FetchPublic = async (request) => {
     requests.push(request);
