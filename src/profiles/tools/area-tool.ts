@@ -1,47 +1,29 @@
-import type { Authorizer } from '../../core/auth/principal.ts';
-import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { parseDeviceId } from '../../core/devices/device-names.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { type JsonObject, present } from '../../core/json.ts';
 import { quoted } from '../../core/untrusted-text.ts';
 import { defineTool, p, TEXT } from '../../tools/definition/define-tool.ts';
 import type { CallerRights, RegisteredTool } from '../../tools/definition/tool-definition.ts';
-import { callerView } from '../../tools/definition/tool-permissions.ts';
-import { type AreaAliases, canSeeDevice } from '../../tools/names/resolve-names.ts';
+import { canSeeDevice } from '../../tools/names/resolve-names.ts';
 import { PLACE_KINDS, type Place, type PlaceKind, resolvePlace } from '../../tools/names/resolve-place.ts';
 import type { CompiledDevice } from '../compile/compiled-device.ts';
 import { AREA_ACTIONS, AREA_KINDS, type AreaRequest, areaWork, isOfKind, requireAreaAction } from './area-actions.ts';
-import { CLASS_TOOL, type ClassToolPorts } from './class-tool.ts';
 import {
+  callMembers,
   effectsOfMembers,
   MEMBERS_PROPERTIES,
+  MEMBERS_TOOL,
   type Member,
-  type MemberResult,
-  membersAnswer,
+  type MemberToolPorts,
   memberWork,
-  runMembers,
+  type NamedDevice,
 } from './member-calls.ts';
-
-/** The services of tools that call many devices at once. */
-export interface MemberToolPorts extends ClassToolPorts {
-  readonly directory: Pick<DeviceDirectory, 'get'>;
-  readonly areas: AreaAliases;
-  readonly authorizer: Authorizer;
-}
 
 interface PlaceRequest extends AreaRequest {
   readonly area: string;
   readonly scope?: PlaceKind;
   readonly devices?: readonly string[];
 }
-
-/** The common declaration of tools that call many devices at once. Each device needs its own permission. */
-export const MEMBERS_TOOL = {
-  ...CLASS_TOOL,
-  permissions: ['device:control:{devices}'],
-  capabilities: ['device_control'],
-  timeoutMs: 60_000,
-} as const;
 
 const MAX_MEMBERS = 500;
 const DESCRIPTION = 'Controls all lights, covers, climate or media of an area, floor or house at once.';
@@ -84,10 +66,10 @@ export function areaTool(ports: MemberToolPorts): RegisteredTool {
       effects: (params) => effectsOfMembers(membersOf(ports, params)),
     },
     async (params, context) => {
-      const results = await runMembers(membersOf(ports, params), { access: ports.access, directory: ports.directory, context });
-      const left = notPermitted(ports, params, callerView(context.principal, ports.authorizer));
       const { area, what } = params;
-      return { ...membersAnswer([...results, ...left], `${capitalized(what)} ${placeText(area)}`), area, what };
+      const others = (caller: CallerRights) => notNamed(ports, params, caller);
+      const subject = `${capitalized(what)} ${placeText(area)}`;
+      return { ...(await callMembers(ports, { members: membersOf(ports, params), others, subject }, context)), area, what };
     },
   );
 }
@@ -148,12 +130,12 @@ function membersOf({ devices, validator }: MemberToolPorts, request: PlaceReques
   });
 }
 
-/** Returns results for the devices that the caller sees there and may not control. */
-function notPermitted(ports: MemberToolPorts, request: PlaceRequest, caller: CallerRights): readonly MemberResult[] {
+/** Returns the devices there that the caller sees and that the request does not name. */
+function notNamed(ports: MemberToolPorts, request: PlaceRequest, caller: CallerRights): readonly NamedDevice[] {
   const place = placeOf(ports, request, caller);
   return candidates(ports, { place, what: request.what }, caller)
-    .filter(({ device }) => !request.devices?.includes(device.id) && !caller.may(`device:control:${device.id}`))
-    .map(({ device }) => ({ device_id: device.id, name: device.name, outcome: 'skipped', reason: 'You may not control it' }));
+    .filter(({ device }) => !request.devices?.includes(device.id))
+    .map(({ device }) => device);
 }
 
 /** Throws NOT_SUPPORTED if no member can do what is wanted. */

@@ -1,4 +1,4 @@
-import type { Effect } from '../../core/auth/principal.ts';
+import type { Authorizer, Effect } from '../../core/auth/principal.ts';
 import { orAborted } from '../../core/clock.ts';
 import { ConcurrencyLimiter } from '../../core/concurrency-limiter.ts';
 import type { DeviceAccess, DeviceDirectory } from '../../core/devices/device-directory.ts';
@@ -6,15 +6,32 @@ import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { INTEGER, resultSchema, TEXT } from '../../tools/definition/define-tool.ts';
-import type { ToolContext } from '../../tools/definition/tool-definition.ts';
+import type { CallerRights, ToolContext } from '../../tools/definition/tool-definition.ts';
+import { callerView } from '../../tools/definition/tool-permissions.ts';
+import type { AreaAliases } from '../../tools/names/resolve-names.ts';
 import type { CompiledDevice } from '../compile/compiled-device.ts';
-import { type Delegation, runDelegations } from './class-tool.ts';
+import { CLASS_TOOL, type ClassToolPorts, type Delegation, runDelegations } from './class-tool.ts';
 import { toolEffects } from './run-device-tool.ts';
 
 /** Maximum number of members that are called at once. More would crowd a Thread network. */
 const PARALLEL_MEMBERS = 16;
 /** Time limit of one member. A dead device fails within 5 s; a slow one may need several interactions. */
 const MEMBER_LIMIT_MS = 12_000;
+
+/** The services of tools that call many devices at once. */
+export interface MemberToolPorts extends ClassToolPorts {
+  readonly directory: Pick<DeviceDirectory, 'get'>;
+  readonly areas: AreaAliases;
+  readonly authorizer: Authorizer;
+}
+
+/** The common declaration of tools that call many devices at once. Each device needs its own permission. */
+export const MEMBERS_TOOL = {
+  ...CLASS_TOOL,
+  permissions: ['device:control:{devices}'],
+  capabilities: ['device_control'],
+  timeoutMs: 60_000,
+} as const;
 
 /** The calls that a member gets, with their effects; or the reason why it gets none. */
 export type MemberWork =
@@ -33,7 +50,7 @@ export const OUTCOMES = ['settled', 'not_settled', 'failed', 'skipped'] as const
 type Outcome = (typeof OUTCOMES)[number];
 
 /** What became of a member. `reason` is absent only for `settled`. */
-export interface MemberResult {
+interface MemberResult {
   readonly device_id: string;
   readonly name: string;
   readonly outcome: Outcome;
@@ -79,19 +96,41 @@ export function effectsOfMembers(members: readonly Member[]): readonly Effect[] 
   return members.flatMap(({ work }) => ('skipped' in work ? [] : work.effects));
 }
 
+/** A device as results name it. */
+export interface NamedDevice {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** What is called, and how the answer names it. */
+interface MembersCall {
+  readonly members: readonly Member[];
+  /** Returns further devices that the caller sees. Those that the caller may not control stand in the answer as skipped. */
+  readonly others: (caller: CallerRights) => readonly NamedDevice[];
+  readonly subject: string;
+}
+
+/**
+ * Calls the members at the same time and returns what became of each, in their order. No member makes the others fail, and a device that is
+ * known not to answer is skipped, so that it costs no time. Rejects if no member took the command (`membersAnswer`).
+ */
+export async function callMembers(ports: MemberToolPorts, { members, others, subject }: MembersCall, context: ToolContext) {
+  const limiter = new ConcurrencyLimiter({ maxRunning: PARALLEL_MEMBERS });
+  const run = { access: ports.access, directory: ports.directory, context };
+  const results = await Promise.all(members.map((member) => runMember(member, limiter, run)));
+  const caller = callerView(context.principal, ports.authorizer);
+  const left = others(caller).filter(({ id }) => !caller.may(`device:control:${id}`));
+  return membersAnswer([...results, ...left.map(notPermitted)], subject);
+}
+
+function notPermitted({ id, name }: NamedDevice): MemberResult {
+  return { device_id: id, name, outcome: 'skipped', reason: 'You may not control it' };
+}
+
 interface MemberRun {
   readonly access: DeviceAccess;
   readonly directory: Pick<DeviceDirectory, 'get'>;
   readonly context: ToolContext;
-}
-
-/**
- * Calls the members at the same time and returns what became of each, in their order. Never rejects because of a member. A device that is
- * known not to answer is skipped, so that it costs no time.
- */
-export function runMembers(members: readonly Member[], run: MemberRun): Promise<readonly MemberResult[]> {
-  const limiter = new ConcurrencyLimiter({ maxRunning: PARALLEL_MEMBERS });
-  return Promise.all(members.map((member) => runMember(member, limiter, run)));
 }
 
 async function runMember(member: Member, limiter: ConcurrencyLimiter, run: MemberRun): Promise<MemberResult> {
@@ -154,7 +193,7 @@ function resultOf({ device, name }: Member, done: Omit<MemberResult, 'device_id'
  * Returns the result of a call with many members. Throws the error of the first member that failed, or DEVICE_UNREACHABLE, if no member took
  * the command: such a call has done nothing and must not look like a success.
  */
-export function membersAnswer(results: readonly MemberResult[], subject: string) {
+function membersAnswer(results: readonly MemberResult[], subject: string) {
   const counts = Object.fromEntries(
     OUTCOMES.map((outcome) => [outcome, results.filter((one) => one.outcome === outcome).length]),
   ) as Record<Outcome, number>;

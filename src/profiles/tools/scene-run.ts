@@ -6,20 +6,19 @@ import type { Logger } from '../../core/logger.ts';
 import { quoted } from '../../core/untrusted-text.ts';
 import { defineTool, p, TEXT } from '../../tools/definition/define-tool.ts';
 import type { CallerRights, RegisteredTool, ToolContext } from '../../tools/definition/tool-definition.ts';
-import { callerView } from '../../tools/definition/tool-permissions.ts';
 import { canSeeDevice } from '../../tools/names/resolve-names.ts';
 import type { ToolRegistry } from '../../tools/registry/tool-registry.ts';
 import { devicesOfScene, type Scene, type SceneAction, type SceneStore, sceneContent } from '../home/scene-store.ts';
-import { MEMBERS_TOOL, type MemberToolPorts } from './area-tool.ts';
 import { delegate } from './class-tool.ts';
 import {
+  callMembers,
   effectsOfMembers,
   MEMBERS_PROPERTIES,
+  MEMBERS_TOOL,
   type Member,
-  type MemberResult,
-  membersAnswer,
+  type MemberToolPorts,
   memberWork,
-  runMembers,
+  type NamedDevice,
 } from './member-calls.ts';
 
 /** The services of the tools for scenes. */
@@ -162,16 +161,15 @@ async function run(
 ): Promise<JsonObject> {
   if (call.content !== sceneContent(scene)) throw changedMeanwhile(scene);
   const members = membersOf(ports, scene, call.devices);
-  const results = await runMembers(members, { access: ports.access, directory: ports.directory, context });
-  const left = notPermitted(ports, scene, callerView(context.principal, ports.authorizer));
-  const answer = membersAnswer([...results, ...left], `Scene ${quoted(scene.name)}`);
+  const others = (caller: CallerRights) => devicesSeen(ports, scene, caller);
+  const answer = await callMembers(ports, { members, others, subject: `Scene ${quoted(scene.name)}` }, context);
   return { ...answer, members: answer.members as unknown as Json, scene: scene.id };
 }
 
-function notPermitted({ devices }: ScenePorts, scene: Scene, caller: CallerRights): readonly MemberResult[] {
+function devicesSeen({ devices }: ScenePorts, scene: Scene, caller: CallerRights): readonly NamedDevice[] {
   return devicesOfScene(scene)
-    .filter((id) => canSeeDevice(id, caller) && !caller.may(`device:control:${id}`))
-    .map((id) => ({ device_id: id, name: devices.get(id)?.device.name ?? id, outcome: 'skipped', reason: 'You may not control it' }));
+    .filter((id) => canSeeDevice(id, caller))
+    .map((id) => ({ id, name: devices.get(id)?.device.name ?? id }));
 }
 
 /** Registers a tool for each scene, and again when the scene changes; the returned function stops that. */

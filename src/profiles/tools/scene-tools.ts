@@ -10,9 +10,8 @@ import { resolvePlace } from '../../tools/names/resolve-place.ts';
 import { maskSecrets } from '../../tools/schema/secrets.ts';
 import { devicesOfScene, type Scene, type SceneAction } from '../home/scene-store.ts';
 import { AREA_KINDS, isOfKind } from './area-actions.ts';
-import { MEMBERS_TOOL } from './area-tool.ts';
 import { delegationOf } from './class-tools.ts';
-import { effectsOfMembers } from './member-calls.ts';
+import { effectsOfMembers, MEMBERS_TOOL } from './member-calls.ts';
 import { captureDevice } from './scene-capture.ts';
 import { actionsWork, requireScene, runSceneTool, SCENE_NAMESPACE, type ScenePorts } from './scene-run.ts';
 
