@@ -64,6 +64,7 @@ export class App {
     this.plan = new HomePlan(this.hub);
     this.calls = new PendingCalls(this.hub);
     this.store.onEvent((event) => this.calls.handleEvent(event));
+    this.store.subscribe(() => this.calls.compare(this.store.state.approvals));
     this.worker = new PageWorker((fragment) => {
       location.hash = fragment;
     });

@@ -1,6 +1,7 @@
 import type { ApprovalStatement } from '../../codec/approval-payload.ts';
 import type { ApprovalDecision } from '../../core/auth/approvals.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
+import { text } from '../texts/text.ts';
 import { type HubClient, HubError } from './hub-client.ts';
 import type { ApprovalView, EventView } from './hub-types.ts';
 import { Observable } from './observable.ts';
@@ -57,26 +58,32 @@ export class PendingCalls extends Observable {
     return true;
   }
 
-  /** Handles the decision about a stored call. Repeats an approved call. Reports a denied or expired call to the listeners as an error. */
-  handleEvent(event: EventView): void {
-    if (event.type !== 'approval.decided') return;
-    const call = this.#calls.get(event.subject);
-    const { state } = event.data;
-    // If two persons must approve, the request is still pending after the first approval.
-    if (!call || state === 'pending') return;
-    this.#calls.delete(call.approvalId);
-    this.changed();
-    if (state === 'approved') void this.#run(call);
-    else
-      this.#emit({
-        call,
-        error: new HubError('PERMISSION_DENIED', `${call.label}: ${state === 'expired' ? 'nobody agreed in time' : 'denied'}`),
-      });
+  /** Handles the decision about a stored call. */
+  handleEvent({ type, subject, data }: EventView): void {
+    if (type === 'approval.decided') this.#decided(subject, data.state);
+  }
+
+  /** Handles the decisions in a list of requests: while the page was away, for example asleep, it missed the events about them. */
+  compare(approvals: readonly Pick<ApprovalView, 'approval_id' | 'state'>[]): void {
+    if (this.#calls.size === 0) return;
+    for (const { approval_id: id, state } of approvals) this.#decided(id, state);
   }
 
   clear(): void {
     this.#calls.clear();
     this.changed();
+  }
+
+  /** Repeats an approved call. Reports a denied or expired call to the listeners as an error. */
+  #decided(approvalId: string, state: Json | undefined): void {
+    const call = this.#calls.get(approvalId);
+    // If two persons must approve, the request is still pending after the first approval.
+    if (!call || state === 'pending') return;
+    this.#calls.delete(approvalId);
+    this.changed();
+    if (state === 'approved') void this.#run(call);
+    // A call that was used has been made already, for example in another tab.
+    else if (state !== 'used') this.#emit({ call, error: refusal(call, state === 'expired') });
   }
 
   async #run(call: PendingCall): Promise<void> {
@@ -92,6 +99,10 @@ export class PendingCalls extends Observable {
   }
 }
 
+function refusal({ label }: PendingCall, isLate: boolean): HubError {
+  return new HubError('PERMISSION_DENIED', text(isLate ? 'approvals.ended_expired' : 'approvals.ended_denied', { label }));
+}
+
 /** Returns whether this login can sign decisions. */
 export function canSignDecisions(login: Login | undefined): boolean {
   return (login?.key !== undefined || login?.passkey !== undefined) && login.person !== undefined;
@@ -105,7 +116,7 @@ export async function submitDecision(
 ): Promise<void> {
   const { person, key, passkey } = login ?? {};
   if (person === undefined || (key === undefined && passkey === undefined)) {
-    throw new HubError('PERMISSION_DENIED', 'This browser has no key to sign with; let it approve first, or use atmo approve');
+    throw new HubError('PERMISSION_DENIED', text('approvals.no_own_key'));
   }
   const { approval_id, call_hash, expires_at, hub: runsOn, tool } = approval;
   const statement = { approval_id, decision, tool, call_hash, hub: runsOn, expires_at, person };

@@ -67,11 +67,9 @@ describe.skipIf(!HAS_CHROMIUM)(`what a person does at the page${HAS_CHROMIUM ? '
     expect(await world.device(DOOR).get('lock', 'DoorLock', 'LockState')).toBe(LOCKED);
     await using approver = await world.open('phone');
     await approver.show('approvals');
-    await approver.page
-      .getByRole('button', { name: /^Approve/ })
-      .first()
-      .click();
+    await approver.decide(approver.page.getByRole('button', { name: 'Approve once' }));
     await expect.poll(() => world.device(DOOR).get('lock', 'DoorLock', 'LockState')).toBe(UNLOCKED);
+    await opened.page.getByRole('dialog').waitFor({ state: 'detached' });
     expect(approver.complaints).toEqual([]);
   });
 

@@ -56,6 +56,26 @@ describe('a call that waits for approval', () => {
     expect(ends[0]?.error).toMatchObject({ code: 'PERMISSION_DENIED' });
   });
 
+  test('is made, or reported as refused, from a list of requests, when the page was away and missed what was decided', async () => {
+    for (const [state, count] of [
+      ['pending', 0],
+      ['approved', 1],
+      ['denied', 0],
+      ['used', 0],
+    ] as const) {
+      const { calls, made, ends } = callsOf();
+      calls.track(waits, wish);
+      calls.compare([
+        { approval_id: 'cd'.repeat(16), state: 'approved' },
+        { approval_id: APPROVAL, state },
+      ]);
+      calls.handleEvent(decided(state));
+      await settle();
+      expect([state, made.length, calls.all.length]).toEqual([state, count, state === 'pending' ? 1 : 0]);
+      expect(ends.map(({ error }) => error)).toEqual(state === 'denied' ? [expect.any(HubError)] : state === 'approved' ? [undefined] : []);
+    }
+  });
+
   test('is never made when another page has begun it, or after the person has signed out', async () => {
     const { calls, made } = callsOf();
     calls.handleEvent(decided('approved'));
