@@ -39,14 +39,24 @@ export function noticeKind(kind: NoticeKind): NoticeKindFacts {
   return NOTICE_KINDS[kind];
 }
 
-/** Something that a person of the household should know or decide, in words without ids and secrets. */
-export interface Notice {
+/** The languages of notices, by their tags (BCP 47). */
+export const NOTICE_LANGUAGES = ['en', 'de'] as const;
+export type NoticeLanguage = (typeof NOTICE_LANGUAGES)[number];
+
+/** What a notice says, in words without ids and secrets. */
+export interface NoticeWords {
+  readonly title: string;
+  readonly text: string;
+}
+
+/** Something that a person of the household should know or decide. `title` and `text` are English unless `inLanguage` chose another language. */
+export interface Notice extends NoticeWords {
   /** Id that every message about the notice carries. A receiver can drop a repeat by it. */
   readonly id: string;
   readonly kind: NoticeKind;
   readonly urgency: Urgency;
-  readonly title: string;
-  readonly text: string;
+  /** The same in the other languages; absent once a language was chosen. */
+  readonly translations?: Readonly<Partial<Record<NoticeLanguage, NoticeWords>>>;
   /** Path of the page that shows the subject, for example `/#/approvals/ID`. Opening it decides nothing. */
   readonly path: string;
   /** Number of equal requests that the notice stands for; absent if it is one. */
@@ -55,6 +65,11 @@ export interface Notice {
   readonly atMs: number;
   /** Milliseconds since 1970. After this time the notice is not sent any more. */
   readonly untilMs: number;
+}
+
+/** Returns a notice in one language; in English if it was not written in that language. */
+export function inLanguage<Told extends Notice>({ translations, ...notice }: Told, language: NoticeLanguage): Omit<Told, 'translations'> {
+  return { ...notice, ...translations?.[language] };
 }
 
 /** A message about a notice to one person over one way. */
@@ -119,6 +134,10 @@ export interface RecentNotices {
 
 /** Port: how each person wants to be told. */
 export interface NoticeChoices {
+  /** Returns the language that the person chose, or else that of the page where the person is signed in. */
+  languageOf(person: string): NoticeLanguage;
+  /** Stores the language that the person chose, or, with `page`, that of the person's page, which holds until the person chooses. */
+  setLanguage(person: string, language: NoticeLanguage, by: 'person' | 'page'): void;
   rulesOf(person: string): readonly NoticeRule[];
   /** Replaces the rules of a person. Throws VALIDATION_ERROR if a rule has wrong hours or names a way that does not reach the person. */
   setRules(person: string, rules: readonly NoticeRule[]): void;

@@ -126,17 +126,11 @@ function noticedAgent({ expiresAtMs, renewsItself, ...record }: AgentRecord): No
 
 function endingCertificates({ auth }: Infrastructure, page: CertificateFacts | undefined): readonly EndingCertificate[] {
   const member = auth.membership.membership.own();
-  const ofPage = page && {
-    of: 'the page',
-    endsAtMs: page.authority?.endsAtMs ?? page.certificateEndsAtMs,
-    advice: page.authority ? 'Every browser has to trust the new one.' : 'Put a new one in the place of its files.',
-  };
-  const ofMesh = member && {
-    of: 'this hub in its mesh',
-    endsAtMs: member.expiresAtMs,
-    advice: 'Start the hub that let it in, which renews it, or run atmo mesh renew.',
-  };
-  return [...(ofPage ? [ofPage] : []), ...(ofMesh ? [ofMesh] : [])];
+  return [
+    ...(page?.authority ? [{ of: 'authority' as const, endsAtMs: page.authority.endsAtMs }] : []),
+    ...(page && !page.authority ? [{ of: 'page' as const, endsAtMs: page.certificateEndsAtMs }] : []),
+    ...(member ? [{ of: 'mesh' as const, endsAtMs: member.expiresAtMs }] : []),
+  ];
 }
 
 async function offeredUpdates({ matter }: Infrastructure): Promise<readonly OfferedUpdate[]> {

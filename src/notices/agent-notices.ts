@@ -3,7 +3,7 @@ import type { HubContext } from '../core/context.ts';
 import type { Service } from '../core/lifecycle.ts';
 import { plain, visibleLine } from '../core/untrusted-text.ts';
 import type { NoticePublisher, Subject } from './notice-publisher.ts';
-import { dateText } from './notice-settings.ts';
+import type { NoticeTexts, NoticeWriter } from './texts/notice-texts.ts';
 
 const HOUR_MS = 3_600_000;
 const WARN_END_MS = 3 * 24 * HOUR_MS;
@@ -66,29 +66,43 @@ export class AgentNotices implements Service {
 }
 
 function subjectsOf(agent: NoticedAgent, nowMs: number): readonly Subject[] {
-  const { id, type, status, failures } = agent;
+  const { id, type, createdAtMs } = agent;
   const kind = type === 'automation' ? 'automation' : 'agent';
-  const what = kind === 'automation' ? `The automation ${plain(agent.name)}` : `The agent ${plain(agent.name)}`;
-  const subject = (state: string, title: string, text: string): readonly Subject[] => [
-    {
-      kind,
-      name: `${kind}/${id}/${state}/${agent.createdAtMs}`,
-      title,
-      text,
-      path: kind === 'automation' ? '/#/automations' : '/#/agents',
-    },
-  ];
-  const isEnded = status === 'killed' || status === 'expired';
-  if (isEnded) {
-    return isWanted(agent) ? [] : subject('stopped', `${capital(kind)} stopped`, `${what} has stopped: ${reasonOf(agent)}.`);
-  }
-  if (status === 'failing' || failures > 0) {
-    const rest = status === 'failing' ? ' It pauses and tries again later.' : '';
-    return subject('failing', `${capital(kind)} failed`, `${what} failed: ${problemOf(agent)}.${rest}`);
-  }
-  return isEnding(agent, nowMs)
-    ? subject('ending', `${capital(kind)} is about to end`, `${what} ends on ${dateText(agent.expiresAtMs ?? 0)}.`)
-    : [];
+  const state = stateOf(agent, nowMs);
+  if (state === undefined) return [];
+  const path = kind === 'automation' ? '/#/automations' : '/#/agents';
+  return [{ kind, name: `${kind}/${id}/${state}/${createdAtMs}`, write: WRITERS[state](agent, kind), path }];
+}
+
+/** Returns what people should know about an agent now; undefined if there is nothing. */
+function stateOf(agent: NoticedAgent, nowMs: number): 'stopped' | 'failing' | 'ending' | undefined {
+  const { status, failures } = agent;
+  if (status === 'killed' || status === 'expired') return isWanted(agent) ? undefined : 'stopped';
+  if (status === 'failing' || failures > 0) return 'failing';
+  return isEnding(agent, nowMs) ? 'ending' : undefined;
+}
+
+type AgentWriter = (agent: NoticedAgent, kind: 'automation' | 'agent') => NoticeWriter;
+
+const WRITERS: Readonly<Record<'stopped' | 'failing' | 'ending', AgentWriter>> = {
+  stopped:
+    (agent, kind) =>
+    ({ agents }) => ({ title: agents.stoppedTitle[kind], text: agents.stopped(nameOf(agent, kind, agents), reasonOf(agent, agents)) }),
+  failing:
+    (agent, kind) =>
+    ({ agents }) => ({
+      title: agents.failedTitle[kind],
+      text: agents.failed(nameOf(agent, kind, agents), problemOf(agent, agents), agent.status === 'failing'),
+    }),
+  ending:
+    (agent, kind) =>
+    ({ agents }) => ({ title: agents.endingTitle[kind], text: agents.ending(nameOf(agent, kind, agents), agent.expiresAtMs ?? 0) }),
+};
+
+type AgentTexts = NoticeTexts['agents'];
+
+function nameOf({ name }: NoticedAgent, kind: 'automation' | 'agent', { named }: AgentTexts): string {
+  return named[kind](plain(name));
 }
 
 /** Returns whether a person ended the agent: that person knows it. */
@@ -101,18 +115,14 @@ function isEnding({ createdAtMs, expiresAtMs, type }: NoticedAgent, nowMs: numbe
   return expiresAtMs - nowMs <= Math.min(WARN_END_MS, (expiresAtMs - createdAtMs) / 4);
 }
 
-function reasonOf({ reason, status }: NoticedAgent): string {
-  return withoutDot(visibleLine(reason ?? (status === 'expired' ? 'its time is over' : 'it was ended'), MAX_PROBLEM));
+function reasonOf({ reason, status }: NoticedAgent, { timeOver, wasEnded }: AgentTexts): string {
+  return withoutDot(visibleLine(reason ?? (status === 'expired' ? timeOver : wasEnded), MAX_PROBLEM));
 }
 
-function problemOf({ lastError }: NoticedAgent): string {
-  return withoutDot(visibleLine(lastError?.message ?? 'the reason is not known', MAX_PROBLEM));
+function problemOf({ lastError }: NoticedAgent, { unknown }: AgentTexts): string {
+  return withoutDot(visibleLine(lastError?.message ?? unknown, MAX_PROBLEM));
 }
 
 function withoutDot(text: string): string {
   return text.replace(/\.$/, '');
-}
-
-function capital(word: string): string {
-  return word.replace(/^./, (first) => first.toUpperCase());
 }

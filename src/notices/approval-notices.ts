@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
-import { type ApprovalService, type ApprovalView, approvalSummary } from '../core/auth/approvals.ts';
+import { type ApprovalService, type ApprovalView, callText } from '../core/auth/approvals.ts';
 import { maxRisk, type Risk } from '../core/auth/principal.ts';
 import type { HubContext } from '../core/context.ts';
 import { isJsonObject, type Json } from '../core/json.ts';
 import type { Service } from '../core/lifecycle.ts';
 import { NOTICE_KINDS, type Notice } from '../core/notices.ts';
 import type { NoticePublisher } from './notice-publisher.ts';
-import { clockTime, dateText } from './notice-settings.ts';
 import type { NoticeStore } from './notice-store.ts';
+import { inAllLanguages } from './texts/all-languages.ts';
 
 const SPACE = 'notices.approvals';
 const RISKS: readonly Risk[] = ['none', 'low', 'medium', 'dangerous'];
@@ -118,24 +118,18 @@ interface MessageFacts {
 }
 
 function noticeOf(view: ApprovalView, { noticeId, first, count, nowMs }: MessageFacts): Notice {
-  const more = count === 1 ? '' : ` (${count} requests like this wait)`;
+  const untilMs = Date.parse(view.expires_at);
+  const facts = { agent: view.agent_id, count, untilMs, nowMs };
   return {
+    ...inAllLanguages(({ approval, call }) => ({ title: approval.title, text: approval.text({ ...facts, call: callText(view, call) }) })),
     id: noticeId,
     kind: 'approval',
     urgency: NOTICE_KINDS.approval.urgency,
-    title: 'Approval needed',
-    text: `${approvalSummary(view)}${more}. Decide until ${timeText(Date.parse(view.expires_at), nowMs)}.`,
     path: `/#/approvals/${first}`,
     ...(count > 1 && { count }),
     atMs: nowMs,
-    untilMs: Date.parse(view.expires_at),
+    untilMs,
   };
-}
-
-/** Returns the time of day in the zone of the machine, such as `12:04`; with the day if it is not today. */
-function timeText(atMs: number, nowMs: number): string {
-  const day = dateText(atMs);
-  return day === dateText(nowMs) ? clockTime(atMs) : `${clockTime(atMs)} on ${day}`;
 }
 
 function readGroup(value: Json | undefined): RequestGroup | undefined {

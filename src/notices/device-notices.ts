@@ -9,6 +9,7 @@ import type { Service } from '../core/lifecycle.ts';
 import type { NoticeKind } from '../core/notices.ts';
 import { plain } from '../core/untrusted-text.ts';
 import type { NoticePublisher } from './notice-publisher.ts';
+import { LOCK_ALARMS, type LockAlarm, type NoticeWriter } from './texts/notice-texts.ts';
 
 const CHECK_MS = 60_000;
 /** A device counts as lost when it has not answered for this time, in milliseconds. A sleepy device has longer. */
@@ -30,56 +31,40 @@ type Verdict = 'began' | 'ended' | undefined;
 
 interface Danger {
   readonly kind: NoticeKind;
-  readonly title: string;
+  /** Name of its texts. */
+  readonly about: 'leak' | 'smoke' | 'carbonMonoxide' | 'battery';
   /** Kinds of readings that say whether the subject lasts. */
   readonly readings: readonly string[];
-  readonly text: (device: Device) => string;
   readonly judge: (kind: string, value: ReadingValue) => Verdict;
 }
 
 const DANGERS: readonly Danger[] = [
   {
     kind: 'leak',
-    title: 'Water leak',
+    about: 'leak',
     readings: ['leak'],
-    text: (device) => `${whereIs(device)} senses water.`,
     judge: (_kind, value) => (value === true ? 'began' : value === false ? 'ended' : undefined),
   },
   {
     kind: 'smoke',
-    title: 'Smoke alarm',
+    about: 'smoke',
     readings: ['smoke'],
-    text: (device) => `${whereIs(device)} senses smoke.`,
     judge: judgeAlarm,
   },
   {
     kind: 'smoke',
-    title: 'Carbon monoxide',
+    about: 'carbonMonoxide',
     readings: ['carbon_monoxide_alarm'],
-    text: (device) => `${whereIs(device)} senses carbon monoxide. Leave the room and let air in.`,
     judge: judgeAlarm,
   },
   {
     kind: 'battery',
-    title: 'Battery low',
+    about: 'battery',
     readings: ['battery', 'battery_level', 'battery_alert'],
-    text: (device) => `The battery of ${whereIs(device)} is low.`,
     judge: judgeBattery,
   },
 ];
 const KINDS: ReadonlySet<string> = new Set(['lock', ...DANGERS.flatMap(({ readings }) => readings)]);
-
-/** Alarms of locks that need a person (Matter Application Clusters §5.2.6.2, AlarmCodeEnum), each in words. */
-const LOCK_ALARMS: Readonly<Record<string, string>> = {
-  LockJammed: 'is jammed',
-  LockFactoryReset: 'was reset to its factory settings',
-  LockRadioPowerCycled: 'switched its radio off and on',
-  WrongCodeEntryLimit: 'got wrong codes too often',
-  FrontEsceutcheonRemoved: 'lost its front cover',
-  DoorForcedOpen: 'reports that its door was forced open',
-  DoorAjar: 'reports that its door stands open',
-  ForcedUser: 'was opened with a code that means threat',
-};
 
 /** Publishes what devices report and people should know: leaks, smoke, low batteries, jammed locks, and devices that are lost for long. */
 export class DeviceNotices implements Service {
@@ -131,12 +116,13 @@ export class DeviceNotices implements Service {
   }
 
   #checkReadings(device: Device, readings: readonly Reading[]): void {
-    for (const { kind, title, text, readings: about, judge } of DANGERS) {
+    for (const { kind, about, readings: kinds, judge } of DANGERS) {
       const verdicts = readings.flatMap(({ sensor, value }) =>
-        about.includes(sensor.kind) && value !== null ? [judge(sensor.kind, value)] : [],
+        kinds.includes(sensor.kind) && value !== null ? [judge(sensor.kind, value)] : [],
       );
-      const name = `${about[0]}/${device.id}`;
-      if (verdicts.includes('began')) this.#begin(device, { kind, name, title, text: text(device) });
+      const name = `${kinds[0]}/${device.id}`;
+      const write: NoticeWriter = (texts) => ({ title: texts[about].title, text: texts[about].text(whereIs(device)) });
+      if (verdicts.includes('began')) this.#begin(device, { kind, name, write });
       else if (verdicts.length > 0 && verdicts.every((verdict) => verdict === 'ended')) this.#collaborators.publisher.end(name);
     }
     if (readings.some(({ sensor, value }) => sensor.kind === 'lock' && value === 'not_fully_locked')) this.#checkHalfLocked(device);
@@ -153,13 +139,13 @@ export class DeviceNotices implements Service {
         const still = directory.get(device.id);
         if (still && this.#sinceMs.has(name)) this.#checkHalfLocked(still);
       });
-    } else if (clock.now() - sinceMs >= HALF_LOCKED_MS) this.#beginLock(device, LOCK_ALARMS.LockJammed ?? '', 'LockJammed');
+    } else if (clock.now() - sinceMs >= HALF_LOCKED_MS) this.#beginLock(device, 'LockJammed');
   }
 
   /** A lock that reports that it is locked or unlocked has no alarm any more. */
   #endLock(id: string): void {
     this.#sinceMs.delete(`lock/${id}`);
-    for (const alarm of Object.keys(LOCK_ALARMS)) this.#collaborators.publisher.end(lockSubject(id, alarm));
+    for (const alarm of LOCK_ALARMS) this.#collaborators.publisher.end(lockSubject(id, alarm));
   }
 
   #endAll(id: string): void {
@@ -172,14 +158,14 @@ export class DeviceNotices implements Service {
   #onDeviceEvent({ subject, data }: HubEvent): void {
     const device = this.#collaborators.directory.list().find(({ id }) => id === subject);
     if (!device || data.event !== 'DoorLockAlarm') return;
-    const alarm = String(objectOf(data.data).alarmCode);
-    const said = LOCK_ALARMS[alarm];
-    if (said !== undefined) this.#beginLock(device, said, alarm);
+    const { alarmCode } = objectOf(data.data);
+    const alarm = LOCK_ALARMS.find((known) => known === alarmCode);
+    if (alarm) this.#beginLock(device, alarm);
   }
 
-  #beginLock(device: Device, said: string, alarm: string): void {
-    const text = `${whereIs(device)} ${said}. Go and look.`;
-    this.#begin(device, { kind: 'lock', name: lockSubject(device.id, alarm), title: 'Lock', text });
+  #beginLock(device: Device, alarm: LockAlarm): void {
+    const write: NoticeWriter = ({ lock }) => ({ title: lock.title, text: lock.text(whereIs(device), lock.alarms[alarm]) });
+    this.#begin(device, { kind: 'lock', name: lockSubject(device.id, alarm), write });
   }
 
   #checkLost(device: Device): void {
@@ -196,13 +182,16 @@ export class DeviceNotices implements Service {
     const sinceMs = isParentLost ? nowMs : Math.max(device.lastSeenMs, this.#sinceMs.get(name) ?? (device.lastSeenMs || nowMs));
     this.#sinceMs.set(name, sinceMs);
     if (nowMs - sinceMs < (device.isSleepy ? SLEEPY_LOST_AFTER_MS : LOST_AFTER_MS)) return;
-    const text = `${whereIs(device)} has not answered for ${hoursText(nowMs - sinceMs)}. Look at its power and its distance to the hub.`;
-    this.#begin(device, { kind: 'device', name, title: 'Device lost', text });
+    const write: NoticeWriter = ({ lost }) => ({ title: lost.title, text: lost.text(whereIs(device), nowMs - sinceMs) });
+    this.#begin(device, { kind: 'device', name, write });
   }
 
-  #begin(device: Device, facts: { readonly kind: NoticeKind; readonly name: string; readonly title: string; readonly text: string }): void {
-    const { kind, name, title, text } = facts;
-    this.#collaborators.publisher.begin({ kind, name, title: `${title}: ${plain(device.name)}`, text, path: `/#/devices/${device.id}` });
+  #begin(device: Device, { kind, name, write }: { readonly kind: NoticeKind; readonly name: string; readonly write: NoticeWriter }): void {
+    const titled: NoticeWriter = (texts) => {
+      const { title, text } = write(texts);
+      return { title: `${title}: ${plain(device.name)}`, text };
+    };
+    this.#collaborators.publisher.begin({ kind, name, write: titled, path: `/#/devices/${device.id}` });
   }
 }
 
@@ -227,10 +216,4 @@ function lockSubject(id: string, alarm: string): string {
 /** Returns the device's name and area, such as `Cellar sensor (Cellar)`. */
 function whereIs({ name, area }: Device): string {
   return area === undefined ? plain(name) : `${plain(name)} (${plain(area)})`;
-}
-
-function hoursText(ms: number): string {
-  const hours = Math.floor(ms / 3_600_000);
-  if (hours < 48) return hours === 1 ? 'an hour' : `${hours} hours`;
-  return `${Math.floor(hours / 24)} days`;
 }

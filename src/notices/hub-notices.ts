@@ -6,7 +6,7 @@ import { BACKUP_OVERDUE, type HubProblems } from '../core/health.ts';
 import type { Service } from '../core/lifecycle.ts';
 import { plain } from '../core/untrusted-text.ts';
 import type { NoticePublisher, Subject } from './notice-publisher.ts';
-import { dateText } from './notice-settings.ts';
+import type { CertificateOf } from './texts/notice-texts.ts';
 
 const DAY_MS = 86_400_000;
 const CHECK_MS = 15 * 60_000;
@@ -20,11 +20,8 @@ const ENOUGH_BYTES = 768 * 1_048_576;
 
 /** A certificate on which the hub depends. */
 export interface EndingCertificate {
-  /** Which certificate it is, such as `the web page`. */
-  readonly of: string;
+  readonly of: CertificateOf;
   readonly endsAtMs: number;
-  /** What the owner does about it. */
-  readonly advice: string;
 }
 
 /** An update that can be installed. */
@@ -91,8 +88,7 @@ export class HubNotices implements Service {
       ending.map(({ id, agentId, expiresAtMs }) => ({
         kind: 'token',
         name: `token/${id}`,
-        title: 'A token is about to end',
-        text: `The token of ${plain(agentId)} ends on ${dateText(expiresAtMs)}. Make a new one if it is still needed.`,
+        write: ({ token }) => ({ title: token.title, text: token.text(plain(agentId), expiresAtMs) }),
         path: '/#/tokens',
       })),
     );
@@ -103,11 +99,10 @@ export class HubNotices implements Service {
     const ending = certificates().filter(({ endsAtMs }) => endsAtMs - time.now() <= WARN_CERTIFICATE_MS);
     this.#publish(
       'certificate',
-      ending.map(({ of, endsAtMs, advice }) => ({
+      ending.map(({ of, endsAtMs }) => ({
         kind: 'certificate',
         name: `certificate/${of}`,
-        title: 'A certificate is about to end',
-        text: `The certificate of ${of} ends on ${dateText(endsAtMs)}. ${advice}`,
+        write: ({ certificate }) => ({ title: certificate.title, text: certificate.text[of](endsAtMs) }),
         path: '/#/settings',
       })),
     );
@@ -115,8 +110,13 @@ export class HubNotices implements Service {
 
   #checkBackup(): void {
     const line = this.#collaborators.problems.about(BACKUP_OVERDUE);
-    const subject: Subject = { kind: 'backup', name: 'backup/overdue', title: 'Backup overdue', text: line ?? '', path: '/#/settings' };
-    this.#publish('backup', line === undefined ? [] : [subject]);
+    const subjectOf = (problem: string): Subject => ({
+      kind: 'backup',
+      name: 'backup/overdue',
+      write: ({ backup }) => ({ title: backup.title, text: backup.text(problem) }),
+      path: '/#/settings',
+    });
+    this.#publish('backup', line === undefined ? [] : [subjectOf(line)]);
   }
 
   async #checkUpdates(): Promise<void> {
@@ -126,8 +126,7 @@ export class HubNotices implements Service {
       offers.map(({ device, name, version }) => ({
         kind: 'update',
         name: `update/${device}/${version}`,
-        title: 'Update available',
-        text: `Version ${plain(version)} can be installed on ${plain(name)}.`,
+        write: ({ update }) => ({ title: update.title, text: update.text(plain(name), plain(version)) }),
         path: `/#/devices/${device}`,
       })),
     );
@@ -139,8 +138,9 @@ export class HubNotices implements Service {
     const name = 'disk/state';
     if (free >= ENOUGH_BYTES) publisher.end(name);
     if (free >= LOW_BYTES) return;
-    const text = `Only ${Math.floor(free / 1_048_576)} MiB are free on the disk of the hub. Delete old files, or the hub will soon be unable to store anything.`;
-    publisher.begin({ kind: 'disk', name, title: 'Disk nearly full', text, path: '/#/settings' });
+    const freeMiB = Math.floor(free / 1_048_576);
+    const write: Subject['write'] = ({ disk }) => ({ title: disk.title, text: disk.text(freeMiB) });
+    publisher.begin({ kind: 'disk', name, write, path: '/#/settings' });
   }
 
   /** Publishes the subjects that are there, and ends the other open notices of the kind. */

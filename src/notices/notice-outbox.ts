@@ -87,9 +87,9 @@ export class NoticeOutbox implements Service {
     this.#startTimer();
   }
 
-  /** Replaces the text of a notice in all deliveries that were not sent yet. */
-  revise(notice: Notice): void {
-    for (const delivery of this.#due(notice.id)) this.#change({ ...delivery, notice });
+  /** Replaces a notice in all deliveries that were not sent yet, for each person by what that person is told. */
+  revise(noticeId: string, toldTo: (person: string) => Notice): void {
+    for (const delivery of this.#due(noticeId)) this.#change({ ...delivery, notice: toldTo(delivery.person) });
   }
 
   /** Drops the deliveries of a notice that were not sent yet. */

@@ -1,10 +1,12 @@
 import type { HubContext } from '../core/context.ts';
 import { toAtmoError } from '../core/errors.ts';
 import { redact } from '../core/logger.ts';
-import { type Notice, type NoticeKind, noticeKind, type PersonWay } from '../core/notices.ts';
+import { inLanguage, type Notice, type NoticeKind, type NoticeWords, noticeKind, type PersonWay } from '../core/notices.ts';
 import type { NoticeOutbox } from './notice-outbox.ts';
 import type { NoticeSettings } from './notice-settings.ts';
 import type { NoticeStore, StoredNotice } from './notice-store.ts';
+import { inAllLanguages } from './texts/all-languages.ts';
+import type { NoticeWriter } from './texts/notice-texts.ts';
 
 /** Time that further requests of the same group have to join the first message about a request for approval, in milliseconds. */
 const GATHERING_MS = 400;
@@ -15,16 +17,17 @@ const TRIED_MS = 3 * 86_400_000;
 
 interface PublisherCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly notices: NoticeStore;
-  readonly settings: Pick<NoticeSettings, 'choose' | 'waysOf'>;
+  readonly settings: Pick<NoticeSettings, 'choose' | 'waysOf' | 'languageOf'>;
   readonly outbox: NoticeOutbox;
   /** Returns the persons whom a kind of notices concerns. */
   readonly personsFor: (kind: NoticeKind) => readonly string[];
 }
 
 /** What a notice says about a subject. */
-export interface Subject extends Pick<Notice, 'kind' | 'title' | 'text' | 'path'> {
+export interface Subject extends Pick<Notice, 'kind' | 'path'> {
   /** Name of the subject, such as `leak/cellar-sensor`. */
   readonly name: string;
+  readonly write: NoticeWriter;
 }
 
 /**
@@ -40,14 +43,13 @@ export class NoticePublisher {
   }
 
   /** Publishes that a subject has begun, unless an open notice says so. A failure of the disk is logged; the next check tries again. */
-  begin({ name, ...said }: Subject, { except }: { readonly except?: string | undefined } = {}): void {
+  begin({ name, kind, path, write }: Subject, { except }: { readonly except?: string | undefined } = {}): void {
     const { notices, clock } = this.#collaborators;
     if (notices.openAbout(name)) return;
     const nowMs = clock.now();
-    const { urgency } = noticeKind(said.kind);
-    this.#guarded(said.kind, () =>
-      this.publish({ ...said, id: notices.nextId(name), urgency, atMs: nowMs, untilMs: nowMs + TRIED_MS }, { subject: name, except }),
-    );
+    const { urgency } = noticeKind(kind);
+    const facts = { kind, path, urgency, id: notices.nextId(name), atMs: nowMs, untilMs: nowMs + TRIED_MS };
+    this.#guarded(kind, () => this.publish({ ...facts, ...inAllLanguages(write) }, { subject: name, except }));
   }
 
   /** Ends the open notice about a subject, if there is one: messages that were not sent yet are dropped. */
@@ -92,7 +94,7 @@ export class NoticePublisher {
   revise(notice: Notice): void {
     const { notices, outbox } = this.#collaborators;
     const shown = withoutSecrets(notice);
-    outbox.revise(shown);
+    outbox.revise(notice.id, (person) => this.#toldTo(person, shown));
     const stored = notices.get(notice.id);
     if (stored) notices.put({ ...stored, notice: shown });
   }
@@ -110,8 +112,9 @@ export class NoticePublisher {
 
   #deliverTo(person: string, notice: Notice, { ways, fromMs }: { readonly ways: readonly PersonWay[]; readonly fromMs: number }): void {
     const { outbox } = this.#collaborators;
+    const told = this.#toldTo(person, notice);
     const add = ({ addresses }: PersonWay, dueMs: number, fallback: readonly (readonly string[])[] = []) => {
-      for (const way of addresses) outbox.add(notice, { person, way, dueMs, fallback });
+      for (const way of addresses) outbox.add(told, { person, way, dueMs, fallback });
     };
     const [first, ...others] = ways;
     if (notice.kind === 'approval') {
@@ -122,6 +125,10 @@ export class NoticePublisher {
       const fallback = others.map(({ addresses }) => addresses);
       add(first, fromMs, fallback);
     }
+  }
+
+  #toldTo(person: string, notice: Notice): Notice {
+    return inLanguage(notice, this.#collaborators.settings.languageOf(person));
   }
 
   #guarded(kind: NoticeKind, work: () => void): void {
@@ -135,5 +142,7 @@ export class NoticePublisher {
 
 /** Returns the notice without texts that look like tokens or codes: a caller may have written one where no secret is expected. */
 function withoutSecrets(notice: Notice): Notice {
-  return { ...notice, title: String(redact(notice.title)), text: String(redact(notice.text)) };
+  const clean = ({ title, text }: NoticeWords): NoticeWords => ({ title: String(redact(title)), text: String(redact(text)) });
+  const translations = Object.fromEntries(Object.entries(notice.translations ?? {}).map(([language, words]) => [language, clean(words)]));
+  return { ...notice, ...clean(notice), translations };
 }

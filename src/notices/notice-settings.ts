@@ -1,7 +1,17 @@
 import type { HubContext } from '../core/context.ts';
 import { AtmoError } from '../core/errors.ts';
-import { isJsonObject, type Json } from '../core/json.ts';
-import { type NoticeChoices, type NoticeKind, type NoticeRule, noticeKind, type PeopleReach, type PersonWay } from '../core/notices.ts';
+import { type Json, type JsonObject, objectOf } from '../core/json.ts';
+import {
+  NOTICE_LANGUAGES,
+  type NoticeChoices,
+  type NoticeKind,
+  type NoticeLanguage,
+  type NoticeRule,
+  noticeKind,
+  type PeopleReach,
+  type PersonWay,
+} from '../core/notices.ts';
+import { clockTime } from './texts/notice-texts.ts';
 
 const SPACE = 'notices.rules';
 const TIME = /^([01][0-9]|2[0-3]):[0-5][0-9]$/;
@@ -30,14 +40,31 @@ export class NoticeSettings implements NoticeChoices {
   }
 
   rulesOf(person: string): readonly NoticeRule[] {
-    const stored = this.#collaborators.store.get(SPACE, person);
-    return isJsonObject(stored) && Array.isArray(stored.rules) ? (stored.rules as unknown as readonly NoticeRule[]) : [];
+    const { rules } = this.#storedOf(person);
+    return Array.isArray(rules) ? (rules as unknown as readonly NoticeRule[]) : [];
+  }
+
+  languageOf(person: string): NoticeLanguage {
+    const { language, pageLanguage } = this.#storedOf(person);
+    return NOTICE_LANGUAGES.find((one) => one === (language ?? pageLanguage)) ?? 'en';
+  }
+
+  setLanguage(person: string, language: NoticeLanguage, by: 'person' | 'page'): void {
+    this.#change(person, by === 'person' ? { language } : { pageLanguage: language });
   }
 
   setRules(person: string, rules: readonly NoticeRule[]): void {
     const known = new Set([PUSH_WAY, ...this.waysOf(person).map(({ name }) => name)]);
     for (const rule of rules) requireUsable(rule, known);
-    this.#collaborators.store.set(SPACE, person, { rules: rules as unknown as Json });
+    this.#change(person, { rules: rules as unknown as Json });
+  }
+
+  #storedOf(person: string): JsonObject {
+    return objectOf(this.#collaborators.store.get(SPACE, person));
+  }
+
+  #change(person: string, change: JsonObject): void {
+    this.#collaborators.store.set(SPACE, person, { ...this.#storedOf(person), ...change });
   }
 
   waysOf(person: string): readonly PersonWay[] {
@@ -73,18 +100,6 @@ function fits({ kinds, from, to, ways }: NoticeRule, kind: NoticeKind, atMs: num
   if (from === undefined || to === undefined) return true;
   const now = clockTime(atMs);
   return from < to ? from <= now && now < to : from <= now || now < to;
-}
-
-/** Returns the time of day in the zone of the machine, such as `12:04`. */
-export function clockTime(atMs: number): string {
-  return new Date(atMs).toTimeString().slice(0, 5);
-}
-
-/** Returns the day in the zone of the machine, such as `2026-05-01`. */
-export function dateText(atMs: number): string {
-  const date = new Date(atMs);
-  const [month, day] = [date.getMonth() + 1, date.getDate()].map((part) => String(part).padStart(2, '0'));
-  return `${date.getFullYear()}-${month}-${day}`;
 }
 
 /** Returns when a time of day comes next in the zone of the machine, in milliseconds since 1970. */

@@ -4,7 +4,7 @@ import type { HubEvent } from '../core/events.ts';
 import type { Service } from '../core/lifecycle.ts';
 import { plain } from '../core/untrusted-text.ts';
 import type { NoticePublisher } from './notice-publisher.ts';
-import { clockTime } from './notice-settings.ts';
+import type { NoticeWriter } from './texts/notice-texts.ts';
 
 /** Time for which further calls of the same tool by the same agent need no notice of their own, in milliseconds. */
 const TOGETHER_MS = 600_000;
@@ -50,7 +50,8 @@ export class ToolNotices implements Service {
     if (openAtMs !== undefined && clock.now() - openAtMs < TOGETHER_MS) return;
     publisher.end(name);
     const person = personCalled(agent);
-    const text = `${plain(person?.title ?? agent)} used ${plain(titleOf(tool) ?? tool)} at ${clockTime(clock.now())}.`;
-    publisher.begin({ kind: 'tool', name, title: 'Tool used', text, path: '/#/activity' }, { except: person?.name });
+    const [who, what, atMs] = [plain(person?.title ?? agent), plain(titleOf(tool) ?? tool), clock.now()];
+    const write: NoticeWriter = (texts) => ({ title: texts.tool.title, text: texts.tool.text(who, what, atMs) });
+    publisher.begin({ kind: 'tool', name, write, path: '/#/activity' }, { except: person?.name });
   }
 }

@@ -14,6 +14,8 @@ import { pushBrowser } from './api/push-browser.ts';
 import { type Login, loginOfFragment, Session } from './api/session.ts';
 import { invitationOfFragment, type Post, SignInRenewal } from './api/sign-in.ts';
 import { Router } from './router.ts';
+import { tellLanguage } from './texts/language.ts';
+import { languageTag } from './texts/text.ts';
 
 /** A tool call that a person makes on this page. */
 export interface CallRequest {
@@ -159,6 +161,7 @@ export class App {
     if (isSignedIn) {
       void this.#stream.run();
       void this.#refreshPush();
+      void this.#tellLanguage();
     } else this.#leave();
   }
 
@@ -166,6 +169,14 @@ export class App {
   async #refreshPush(): Promise<void> {
     const isKnown = this.session.login !== undefined && this.worker.support !== 'starting';
     if (isKnown) await this.push.refresh().catch(() => undefined);
+  }
+
+  /** Tells the hub in which language this person reads. An agent's token has no person, and no notices. */
+  async #tellLanguage(): Promise<void> {
+    const { person } = this.session.login ?? {};
+    if (person === undefined) return;
+    const tell = (language: string) => this.hub.post('/api/v1/notices/settings', { page_language: language });
+    await tellLanguage(localStorage, { person, tag: languageTag(), tell });
   }
 
   #leave(): void {

@@ -69,16 +69,19 @@ describe('the hub tells', () => {
 
   test('of a certificate fourteen days before its end, until it is renewed', async () => {
     const { state, check, told, clock, publisher } = await hub();
-    const advice = 'Renew it.';
-    state.certificates = [{ of: 'the page', endsAtMs: clock.now() + 15 * DAY_MS, advice }];
+    state.certificates = [{ of: 'page', endsAtMs: clock.now() + 15 * DAY_MS }];
     await check();
     expect(told()).toEqual([]);
-    state.certificates = [{ of: 'the page', endsAtMs: clock.now() + 13 * DAY_MS, advice }];
+    state.certificates = [{ of: 'page', endsAtMs: clock.now() + 13 * DAY_MS }];
     await check();
-    expect(told()).toEqual([expect.stringMatching(/^certificate: The certificate of the page ends on 2026-01-1[345]\. Renew it\.$/)]);
+    expect(told()).toEqual([
+      expect.stringMatching(
+        /^certificate: The certificate of the page ends on 2026-01-1[345]\. Put a new one in the place of its files\.$/,
+      ),
+    ]);
     state.certificates = [];
     await check();
-    expect(publisher.openAtMs('certificate/the page')).toBeUndefined();
+    expect(publisher.openAtMs('certificate/page')).toBeUndefined();
   });
 
   test('of an overdue backup, of each update, and of a disk that is nearly full until there is room again', async () => {

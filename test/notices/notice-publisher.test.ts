@@ -1,19 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../src/core/errors.ts';
-import type { NoticeRule } from '../../src/core/notices.ts';
-import type { Subject } from '../../src/notices/notice-publisher.ts';
+import { inLanguage, type NoticeRule } from '../../src/core/notices.ts';
 import { ManualClock } from '../manual-clock.ts';
-import { household, PAGE, reachFake, type Sent, way } from './notices-fixture.ts';
+import { aboutDevice, household, PAGE, reachFake, type Sent, way } from './notices-fixture.ts';
 
-const LEAK: Subject = { kind: 'leak', name: 'leak/cellar', title: 'Water leak', text: 'Cellar senses water.', path: '/#/devices/cellar' };
-const BATTERY: Subject = {
-  kind: 'battery',
-  name: 'battery/door',
-  title: 'Battery low',
-  text: 'The battery is low.',
-  path: '/#/devices/door',
-};
-const SMOKE: Subject = { kind: 'smoke', name: 'smoke/hall', title: 'Smoke alarm', text: 'Hall senses smoke.', path: '/#/devices/hall' };
+const LEAK = aboutDevice('leak', 'Cellar');
+const BATTERY = aboutDevice('battery', 'Door');
+const SMOKE = aboutDevice('smoke', 'Hall');
 const told = (sent: readonly Sent[]) => sent.map(({ recipient, way: address }) => `${recipient} ${address}`).sort();
 
 /** A time of day in the zone of the machine, in milliseconds since 1970. */
@@ -33,6 +26,25 @@ describe('a notice', () => {
     await pass(0);
     expect(told(sent)).toEqual(['ann mail', 'ann phone', 'bob mail']);
     expect(sent[0]).toMatchObject({ kind: 'leak', urgency: 'critical', message: 'Cellar senses water.', link: `${PAGE}/#/devices/cellar` });
+  });
+
+  test('is told to each person in the language that the person chose, or else in that of the page; a list has it in both', async () => {
+    const { publisher, pass, sent, settings, notices } = await household({ personsFor: () => ['ann', 'bob'] });
+    settings.setLanguage('ann', 'de', 'page');
+    settings.setLanguage('bob', 'de', 'page');
+    settings.setLanguage('bob', 'en', 'person');
+    settings.setLanguage('bob', 'de', 'page');
+    settings.setRules('ann', []);
+    publisher.begin(BATTERY);
+    await pass(0);
+    const messages = sent.map(({ recipient, title, message }) => [recipient, title, message]).toSorted();
+    expect(messages).toEqual([
+      ['ann', 'Batterie schwach', 'Die Batterie von Door ist schwach.'],
+      ['bob', 'Battery low', 'The battery of Door is low.'],
+    ]);
+    expect(JSON.stringify(sent)).not.toContain('translations');
+    const [listed] = notices.recent('ann');
+    expect(listed && [inLanguage(listed, 'de').title, inLanguage(listed, 'en').title]).toEqual(['Batterie schwach', 'Battery low']);
   });
 
   test('of anything else goes over the first way, and to all browsers of that way', async () => {

@@ -3,7 +3,7 @@ import { silentLogger } from '../../src/core/logger.ts';
 import type { NoticeKind, NoticeMessage, PeopleReach, PersonWay } from '../../src/core/notices.ts';
 import type { KeyValueStore } from '../../src/core/storage/key-value-store.ts';
 import { NoticeOutbox } from '../../src/notices/notice-outbox.ts';
-import { NoticePublisher } from '../../src/notices/notice-publisher.ts';
+import { NoticePublisher, type Subject } from '../../src/notices/notice-publisher.ts';
 import { NoticeSettings } from '../../src/notices/notice-settings.ts';
 import { NoticeStore } from '../../src/notices/notice-store.ts';
 import { settled } from '../calls/pipeline-fixture.ts';
@@ -18,6 +18,13 @@ export interface Sent extends NoticeMessage {
 
 /** A way with one address for each of these; its own name if there is none. */
 export const way = (name: string, addresses: readonly string[] = [name]): PersonWay => ({ name, kind: 'ntfy', addresses });
+
+/** A subject about a device, with the texts of each language. */
+export function aboutDevice(kind: 'leak' | 'battery' | 'smoke', where: string): Subject {
+  const id = where.toLowerCase();
+  const write: Subject['write'] = (texts) => ({ title: texts[kind].title, text: texts[kind].text(where) });
+  return { kind, name: `${kind}/${id}`, write, path: `/#/devices/${id}` };
+}
 
 /** Ways of ann and bob; `answer` is what a provider does with a message. */
 export function reachFake(

@@ -235,7 +235,7 @@ function effectConditions(terms: RuleTerms): readonly Condition<EffectView>[] {
 function effectText(effect: Pick<Effect, 'target' | 'permission'>, facts: DeviceFacts): string {
   const { target } = effect;
   const device = facts.namedDevice(target.split('/', 1)[0] ?? '');
-  return targetText([target], device ? [device] : [], readsIn([effect]));
+  return targetText([target], device ? [device] : [], { reads: readsIn([effect]) });
 }
 
 function condition<View>(test: (view: View) => boolean, words: (view: View) => string): Condition<View> {

@@ -143,7 +143,7 @@ function requestText({ summary, params, runs: _, ...request }: JsonObject): Prin
   const known = objectsOf(devices) as unknown as readonly NamedDevice[];
   const touched = objectsOf(effects) as unknown as ApprovalView['effects'];
   const reads = readsIn(touched);
-  const targets = touched.map(({ target, risk }) => `${targetText([target], known, reads)} (${risk})`);
+  const targets = touched.map(({ target, risk }) => `${targetText([target], known, { reads })} (${risk})`);
   const people = objectsOf(approvals).map(({ person, at }) => `${person} at ${at}`);
   const facts = { ...others, params, touches: targets, approved_by: people.length > 0 ? people : 'nobody yet' };
   return [`${summary}\n\n`, ...work, work.length > 0 ? '\n' : '', textPairs(facts)];

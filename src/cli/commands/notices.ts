@@ -69,8 +69,18 @@ const reset = requestCommand({
   text: settingsText,
 });
 
+const language = requestCommand({
+  name: 'notice language',
+  summary: 'choose the language in which you are told; without a choice it is that of the page where you are signed in',
+  examples: ['notice language de'],
+  operands: [{ name: 'LANGUAGE', help: 'en or de' }],
+  options: PERSON_OPTION,
+  request: (call) => call.hub.post(SETTINGS, { ...personIn(call), language: call.operands[0] ?? '' }),
+  text: settingsText,
+});
+
 /** The commands about notices to persons. */
-export const noticeCommands: readonly Command[] = [list, settings, rule, reset];
+export const noticeCommands: readonly Command[] = [list, settings, rule, language, reset];
 
 function stateOf({ ended_at: ended, is_read: isRead }: JsonObject): string {
   return `${ended === undefined ? 'lasts' : 'ended'}${isRead === true ? ', read' : ''}`;
@@ -102,7 +112,7 @@ function wordsIn(text: string): string[] {
   return text.split(',').flatMap((word) => (word.trim() === '' ? [] : [word.trim()]));
 }
 
-function settingsText({ person, rules, ways, kinds }: JsonObject): Printable {
+function settingsText({ person, rules, ways, kinds, language: spoken }: JsonObject): Printable {
   const rows = objectsOf(rules).map(({ kinds: about, from, to, ways: by }) => [
     textsOf(about).join(', ') || 'all',
     from === undefined ? 'all day' : `${String(from)}-${String(to)}`,
@@ -114,6 +124,7 @@ function settingsText({ person, rules, ways, kinds }: JsonObject): Printable {
   const about = objectsOf(kinds).map(({ kind, urgency, title }) => [kind, urgency, title]);
   return [
     reached,
+    `Language: ${String(spoken)}\n\n`,
     ...(rows.length > 0 ? [textTable(['KINDS', 'HOURS', 'BY'], rows), '\n'] : []),
     textTable(['KIND', 'URGENCY', 'ABOUT'], about),
   ];

@@ -1,4 +1,5 @@
 import { describeTargets, deviceElement, type NamedDevice, nameText, readsIn, verbOf } from '../devices/action-descriptions.ts';
+import { type CallWords, ENGLISH_CALL } from '../devices/call-words.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { escapeAllHidden } from '../untrusted-text.ts';
 import type { Effect, PlannedProgram, Principal, Risk } from './principal.ts';
@@ -246,16 +247,14 @@ export function approvalSummary(view: ApprovalView): string {
 }
 
 /** Returns a call in one line, without ids: `Unlock Front door (hall) (pin: [secret])`. */
-export function callText({
-  effects,
-  devices,
-  runs,
-  ...call
-}: Pick<ApprovalView, 'effects' | 'devices' | 'runs' | 'tool' | 'title' | 'params'>): string {
+export function callText(
+  { effects, devices, runs, ...call }: Pick<ApprovalView, 'effects' | 'devices' | 'runs' | 'tool' | 'title' | 'params'>,
+  words = ENGLISH_CALL,
+): string {
   const steps = runs?.steps?.length ?? 0;
-  const work = runs?.program ? `, which runs ${programName(runs.program)}` : steps > 0 ? `, in ${steps} step${steps === 1 ? '' : 's'}` : '';
+  const work = runs?.program ? words.runs(programName(runs.program)) : steps > 0 ? words.inSteps(steps) : '';
   const targets = effects.map(({ target }) => target);
-  return describeCall({ ...call, targets, reads: [...readsIn(effects)] }, { devices, work, wording: shortValue });
+  return describeCall({ ...call, targets, reads: [...readsIn(effects)] }, { devices, work, wording: shortValue, words });
 }
 
 /** Returns one line for the call's program and one for each step, with all arguments. Returns no lines if the call has neither. */
@@ -270,10 +269,18 @@ function stepLines({ steps = [] }: PlannedCall, devices: DevicesByName, above: s
     const what =
       step.definition === ''
         ? `${shortValue(step.tool)}, which no tool is called now${inBrackets(step.params, fullValue)}`
-        : describeCall(step, { devices, work: '', wording: fullValue });
+        : describeCall(step, { devices, work: '', wording: fullValue, words: ENGLISH_CALL });
     const program = step.program ? `. ${programLine(step.program)}` : '';
     return [`${number} ${what}${program}`, ...stepLines(step, devices, number)];
   });
+}
+
+interface CallWording {
+  readonly devices: DevicesByName;
+  /** What the call runs; empty if it runs nothing. */
+  readonly work: string;
+  readonly wording: (value: Json) => string;
+  readonly words: CallWords;
 }
 
 /**
@@ -282,19 +289,15 @@ function stepLines({ steps = [] }: PlannedCall, devices: DevicesByName, above: s
  */
 function describeCall(
   { title, tool, params, targets, reads }: Pick<PlannedCall, 'title' | 'tool' | 'params' | 'targets' | 'reads'>,
-  { devices, work, wording }: { readonly devices: DevicesByName; readonly work: string; readonly wording: (value: Json) => string },
+  { devices, work, wording, words }: CallWording,
 ): string {
-  const { does, touches } = describeTargets(
-    targets.filter((target) => target !== tool),
-    devices,
-    new Set(reads),
-  );
+  const others = targets.filter((target) => target !== tool);
+  const { does, touches } = describeTargets(others, devices, { reads: new Set(reads), words });
   const isRaw = isRawCall(params, targets);
   const given = inBrackets(furtherParams(params, { targets, devices, isRaw }), wording);
   if (does !== '' && touches === '' && work === '' && (isRaw || isTitleOfActions(title, targets))) return `${does}${given}`;
-  const ways = [...(does === '' ? [] : [`does this: ${does}`]), ...(touches === '' ? [] : [`touches ${touches}`])];
   const named = `${nameText(title)}${given}`;
-  return ways.length === 0 ? `${named} by ${tool}${work}` : `${named}${work}${work === '' ? ', which ' : '; it '}${ways.join(', and ')}`;
+  return does === '' && touches === '' ? words.byTool(named, tool, work) : words.call(named, { work, does, touches });
 }
 
 /** Returns whether every target has the `cluster` and the `command` (or `attribute`) that the parameters name. */

@@ -1,4 +1,5 @@
 import { escapeAllHidden, isVisible } from '../untrusted-text.ts';
+import { ENGLISH_CALL, type TargetWords } from './call-words.ts';
 import { readableWords } from './matter-names.ts';
 
 /** A device with its name and area for people. */
@@ -95,8 +96,18 @@ export function readsIn(effects: readonly { readonly target: string; readonly pe
   return new Set(effects.map(({ target }) => target).filter((target) => !changed.has(target)));
 }
 
-/** Returns the targets in words. Devices with the same verb are listed together. `reads` contains the targets that are only read. */
-export function describeTargets(targets: readonly string[], devices: readonly NamedDevice[], reads = NO_READS): TargetDescription {
+interface Wording {
+  /** The targets that are only read. */
+  readonly reads?: ReadonlySet<string>;
+  readonly words?: TargetWords;
+}
+
+/** Returns the targets in words. Devices with the same verb are listed together. */
+export function describeTargets(
+  targets: readonly string[],
+  devices: readonly NamedDevice[],
+  { reads = NO_READS, words = ENGLISH_CALL }: Wording = {},
+): TargetDescription {
   const all = [...new Set(targets)];
   const elements = all.flatMap((target) => {
     const element = deviceElement(target);
@@ -104,16 +115,29 @@ export function describeTargets(targets: readonly string[], devices: readonly Na
   });
   const things = all.filter((target) => deviceElement(target) === undefined);
   const groups = Map.groupBy(elements, (element) =>
-    element.isRead ? `Read the ${readableWords(element.element)} of` : (verbOf(element) ?? `${describeElement(element)}:`),
+    element.isRead ? `read ${element.element}` : (verbOf(element) ?? describeElement(element)),
   );
-  const does = [...groups].map(([verb, group]) => `${verb} ${listed(locationsOf(group, devices))}`);
-  const touches = [...new Set(things.map((target) => describeOtherTarget(target, devices)))];
-  return { does: does.join('; '), touches: touches.length > MAX_TARGETS ? countedThings(touches, things, devices) : touches.join(', ') };
+  const does = [...groups.values()].map((group) => groupText(group, devices, words));
+  const touches = [...new Set(things.map((target) => describeOtherTarget(target, { devices, words })))];
+  const isLong = touches.length > MAX_TARGETS;
+  return { does: does.join('; '), touches: isLong ? countedThings(touches, things, { devices, words }) : touches.join(', ') };
+}
+
+type UsedElement = DeviceElement & { readonly isRead: boolean };
+
+/** Returns what is done to the devices of a group, whose elements have the same verb. */
+function groupText(group: readonly UsedElement[], devices: readonly NamedDevice[], words: TargetWords): string {
+  const names = listed(locationsOf(group, { devices, words }), words);
+  const [first] = group;
+  if (!first) return names;
+  if (first.isRead) return words.read(readableWords(first.element), names);
+  const verb = verbOf(first);
+  return verb === undefined ? `${describeElement(first)}: ${names}` : words.action(verb, names);
 }
 
 /** Returns both texts of `describeTargets` in one line. */
-export function targetText(targets: readonly string[], devices: readonly NamedDevice[], reads = NO_READS): string {
-  const { does, touches } = describeTargets(targets, devices, reads);
+export function targetText(targets: readonly string[], devices: readonly NamedDevice[], wording: Wording = {}): string {
+  const { does, touches } = describeTargets(targets, devices, wording);
   return [does, touches].filter((text) => text !== '').join('; ');
 }
 
@@ -124,7 +148,7 @@ export function describeCompleted(effects: unknown, devices: readonly NamedDevic
     return { target: String(target), permission: String(permission) };
   });
   const targets = all.map(({ target }) => target).filter((target) => deviceElement(target));
-  return targetText(targets, devices, readsIn(all));
+  return targetText(targets, devices, { reads: readsIn(all) });
 }
 
 /** Returns a name that a device or an agent chose. The name is quoted if it contains unusual characters. */
@@ -152,38 +176,42 @@ export function areNamesakes(a: NamedDevice, b: NamedDevice): boolean {
   return a.id !== b.id && plain(a.name) === plain(b.name) && plain(a.area ?? '') === plain(b.area ?? '');
 }
 
+interface NamedIn {
+  readonly devices: readonly NamedDevice[];
+  readonly words: TargetWords;
+}
+
 /** Returns a text for each device: its name, and the endpoint numbers if the device has several endpoints. */
-function locationsOf(elements: readonly DeviceElement[], devices: readonly NamedDevice[]): readonly string[] {
+function locationsOf(elements: readonly DeviceElement[], { devices, words }: NamedIn): readonly string[] {
   const parts = Map.groupBy(elements, ({ device }) => device);
-  return [...parts].flatMap(([id, own]) => {
+  return [...parts].map(([id, own]) => {
     const numbers = [...new Set(own.map(({ part }) => part))];
     const name = deviceText(id, devices);
-    if (numbers.length > 1) return [`${name}, parts ${numbers.join(' and ')}`];
-    const parts = devices.find((one) => one.id === id)?.parts;
-    const isWhole = parts === undefined ? numbers[0] === '1' : parts === 1;
-    return [isWhole ? name : `${name}, part ${numbers[0]}`];
+    const known = devices.find((one) => one.id === id)?.parts;
+    const isWhole = numbers.length === 1 && (known === undefined ? numbers[0] === '1' : known === 1);
+    return isWhole ? name : words.parts(name, numbers);
   });
 }
 
-function describeOtherTarget(target: string, devices: readonly NamedDevice[]): string {
+function describeOtherTarget(target: string, { devices, words }: NamedIn): string {
   const [id = '', ...path] = target.split('/');
   if (!devices.some((one) => one.id === id)) return target;
   const name = deviceText(id, devices);
   const what = path.filter((segment) => !/^(\d+|all)$/.test(segment));
-  return what.length === 0 ? name : `${what.map(readableWords).join(', ')} of ${name}`;
+  return what.length === 0 ? name : words.pathOf(what.map(readableWords).join(', '), name);
 }
 
-function listed(names: readonly string[]): string {
-  return names.length <= MAX_TARGETS ? names.join(', ') : `${names.length} devices: ${some(names)}`;
+function listed(names: readonly string[], words: TargetWords): string {
+  return names.length <= MAX_TARGETS ? names.join(', ') : `${words.counted(names.length, 'devices', undefined)}: ${some(names, words)}`;
 }
 
-function countedThings(names: readonly string[], things: readonly string[], devices: readonly NamedDevice[]): string {
+function countedThings(names: readonly string[], things: readonly string[], { devices, words }: NamedIn): string {
   const areDevices = things.every((target) => devices.some(({ id }) => id === target.split('/', 1)[0]));
-  const targets = areDevices && things.length > names.length ? ` in ${things.length} places` : '';
-  return `${names.length} ${areDevices ? 'devices' : 'things'}${targets}: ${some(names)}`;
+  const places = areDevices && things.length > names.length ? things.length : undefined;
+  return `${words.counted(names.length, areDevices ? 'devices' : 'things', places)}: ${some(names, words)}`;
 }
 
-function some(names: readonly string[]): string {
+function some(names: readonly string[], words: TargetWords): string {
   const more = names.length - MAX_NAMES;
-  return more > 0 ? `${names.slice(0, MAX_NAMES).join(', ')} and ${more} more` : names.join(', ');
+  return more > 0 ? words.andMore(names.slice(0, MAX_NAMES).join(', '), more) : names.join(', ');
 }

@@ -40,9 +40,17 @@ const NOTICE_ROUTES = [
   toolRoute({
     method: 'POST',
     path: '/api/v1/notices/settings',
-    summary: 'Replace the rules by which a person is told',
+    summary: 'Replace the rules by which a person is told, or set the language',
     tool: 'hub:set_notice_settings',
-    body: { type: 'object', required: ['rules'], properties: { person: { type: 'string' }, rules: { type: 'array' } } },
+    body: {
+      type: 'object',
+      properties: {
+        person: { type: 'string' },
+        rules: { type: 'array' },
+        language: { type: 'string' },
+        page_language: { type: 'string' },
+      },
+    },
   }),
   toolRoute({
     method: 'GET',

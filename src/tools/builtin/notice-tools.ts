@@ -4,8 +4,10 @@ import { isoTime } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import {
+  inLanguage,
   type ListedNotice,
   NOTICE_KIND_NAMES,
+  NOTICE_LANGUAGES,
   type NoticeChoices,
   type NoticeRule,
   noticeKind,
@@ -35,7 +37,7 @@ export function noticeTools(ports: NoticePorts): readonly RegisteredTool[] {
   return [listNoticesTool(ports), markReadTool(ports), showSettingsTool(ports), setSettingsTool(ports), ...pushTools(ports)];
 }
 
-function listNoticesTool({ people, notices }: NoticePorts): RegisteredTool {
+function listNoticesTool({ people, notices, choices }: NoticePorts): RegisteredTool {
   return defineTool(
     {
       ...HUB_READS,
@@ -50,9 +52,14 @@ function listNoticesTool({ people, notices }: NoticePorts): RegisteredTool {
       returns: resultSchema({ notices: OBJECTS, unread: INTEGER }),
     },
     async ({ unread, limit }, { principal }) => {
-      const own = notices.recent(ownName(principal, people));
+      const name = ownName(principal, people);
+      const own = notices.recent(name);
       const shown = own.filter(({ isRead }) => !unread || !isRead).slice(0, limit);
-      return { notices: shown.map(noticeJson), unread: own.filter(({ isRead }) => !isRead).length };
+      const language = choices.languageOf(name);
+      return {
+        notices: shown.map((notice) => noticeJson(inLanguage(notice, language))),
+        unread: own.filter(({ isRead }) => !isRead).length,
+      };
     },
   );
 }
@@ -124,6 +131,7 @@ const SETTINGS = resultSchema({
   rules: OBJECTS,
   ways: { ...OBJECTS, description: 'What reaches the person, in the order that is used without a rule' },
   kinds: { ...OBJECTS, description: 'All kinds of notices, each with its urgency and what it is about' },
+  language: { ...TEXT, description: 'Language in which the person is told (BCP 47)' },
 });
 
 function showSettingsTool(ports: NoticePorts): RegisteredTool {
@@ -148,17 +156,30 @@ function setSettingsTool(ports: NoticePorts): RegisteredTool {
       ...OWN_NOTICES,
       name: 'set_notice_settings',
       title: 'Choose how a person is told',
-      description: 'Replaces the rules by which a person is told of notices: which kinds, at which hours, over which ways or not at all.',
+      description:
+        'Replaces the rules by which a person is told of notices (which kinds, at which hours, over which ways or not at all), or sets the language.',
       isIdempotent: true,
       parameters: {
         person: personParameter,
-        rules: p.array(ruleParameter, { description: 'All rules of the person; none: the order of the ways', maxItems: MAX_RULES }),
+        rules: p
+          .array(ruleParameter, {
+            description: 'All rules of the person; none: the order of the ways; absent: as they are',
+            maxItems: MAX_RULES,
+          })
+          .optional(),
+        language: p.enum(NOTICE_LANGUAGES, { description: 'Language in which the person is told' }).optional(),
+        page_language: p
+          .enum(NOTICE_LANGUAGES, { description: 'Language of the page on which the person is signed in; used until language is set' })
+          .optional(),
       },
       returns: SETTINGS,
     },
-    async ({ person, rules }, { principal }) => {
+    async ({ person, rules, language, page_language: pageLanguage }, { principal }) => {
+      const { choices } = ports;
       const name = nameOf(person, principal, ports);
-      ports.choices.setRules(name, rules as readonly NoticeRule[]);
+      if (rules) choices.setRules(name, rules as readonly NoticeRule[]);
+      if (pageLanguage) choices.setLanguage(name, pageLanguage, 'page');
+      if (language) choices.setLanguage(name, language, 'person');
       return settingsJson(name, ports);
     },
   );
@@ -172,7 +193,8 @@ function settingsJson(person: string, { choices }: NoticePorts): JsonObject {
     ...(to !== undefined && { to }),
     ways: [...ways],
   }));
-  return { person, rules, ways: choices.waysOf(person).map(({ name, kind }) => ({ name, kind })), kinds };
+  const ways = choices.waysOf(person).map(({ name, kind }) => ({ name, kind }));
+  return { person, rules, ways, kinds, language: choices.languageOf(person) };
 }
 
 function pushTools(ports: NoticePorts): readonly RegisteredTool[] {

@@ -58,7 +58,9 @@ export function approvalText(approval: ApprovalView, devices: readonly DeviceVie
     what: capital(escapeAllHidden(approval.title)),
     devices: names,
     where: names.length > MAX_NAMED ? text('approvals.devices_count', { count: names.length }) : names.join(', '),
-    effects: [...new Set(approval.effects.flatMap(({ target }) => (deviceElement(target) ? [targetText([target], known, reads)] : [])))],
+    effects: [
+      ...new Set(approval.effects.flatMap(({ target }) => (deviceElement(target) ? [targetText([target], known, { reads })] : []))),
+    ],
     arguments: Object.entries(approval.params).map(([name, value]) => ({
       name: capital(humanWords(escapeAllHidden(name))),
       value: withUnit(name, value, schema),

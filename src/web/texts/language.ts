@@ -15,6 +15,7 @@ export const LANGUAGES: Readonly<Record<string, OfferedLanguage>> = {
 };
 const FALLBACK = 'en';
 const STORAGE_KEY = 'atmosphere-language';
+const TOLD_KEY = 'atmosphere-language-told';
 
 /** Where the choice of this browser is kept. */
 export interface LanguageStorage {
@@ -33,6 +34,24 @@ export function chosenLanguage(storage: LanguageStorage): string | undefined {
 export function chooseLanguage(storage: LanguageStorage, language: string | undefined): void {
   if (language === undefined) storage.removeItem(STORAGE_KEY);
   else storage.setItem(STORAGE_KEY, language);
+}
+
+/**
+ * Tells the hub the language of the page, in which it then writes notices to the person. Tells it once for each person and language of this
+ * browser; if the hub does not take it now, the next load tells it again.
+ */
+export async function tellLanguage(
+  storage: LanguageStorage,
+  { person, tag, tell }: { readonly person: string; readonly tag: string; readonly tell: (language: string) => Promise<unknown> },
+): Promise<void> {
+  const language = baseOf(tag);
+  const told = `${language} ${person}`;
+  if (storage.getItem(TOLD_KEY) === told) return;
+  const isTaken = await tell(language).then(
+    () => true,
+    () => false,
+  );
+  if (isTaken) storage.setItem(TOLD_KEY, told);
 }
 
 /** Loads the language that was chosen, or else the first of `wanted` that the page has. Returns its tag with the region of `wanted`. */

@@ -6,7 +6,7 @@ import { isJsonObject, type JsonObject } from '../../../src/core/json.ts';
 import type { PushBrowser, PushBrowsers } from '../../../src/core/notices.ts';
 import { noticeTools } from '../../../src/tools/builtin/notice-tools.ts';
 import { listAuthorizer, makePipeline } from '../../calls/pipeline-fixture.ts';
-import { household } from '../../notices/notices-fixture.ts';
+import { aboutDevice, household } from '../../notices/notices-fixture.ts';
 
 const person = (name: string): Person => ({ name, title: name, role: 'adult', limits: {} });
 const PEOPLE = [person('ann'), person('bob')];
@@ -54,7 +54,7 @@ async function home() {
     const answer = await call(tool, params, principal);
     return answer.status === 'error' ? answer.error.code : 'none';
   };
-  const leak = { kind: 'leak', name: 'leak/cellar', title: 'Water leak', text: 'Cellar senses water.', path: '/#/devices/cellar' } as const;
+  const leak = aboutDevice('leak', 'Cellar');
   return { publisher, leak, result, refusal, setup };
 }
 
@@ -68,6 +68,18 @@ describe('notices', () => {
     expect(await result('list_notices', { unread: true }, ANN)).toEqual({ notices: [], unread: 0 });
     publisher.end(leak.name);
     expect(await result('list_notices', {}, BOB)).toMatchObject({ notices: [{ ended_at: expect.any(String) }], unread: 1 });
+  });
+
+  test('are listed in the language of the person, which the person can choose', async () => {
+    const { publisher, leak, result } = await home();
+    publisher.begin(leak);
+    expect(await result('set_notice_settings', { page_language: 'de' }, ANN)).toMatchObject({ language: 'de', rules: [] });
+    expect(await result('list_notices', {}, ANN)).toMatchObject({
+      notices: [{ title: 'Wasser ausgelaufen', text: 'Cellar meldet Wasser.' }],
+    });
+    expect(await result('set_notice_settings', { language: 'en' }, ANN)).toMatchObject({ language: 'en' });
+    expect(await result('set_notice_settings', { page_language: 'de' }, ANN)).toMatchObject({ language: 'en' });
+    expect(await result('list_notices', {}, BOB)).toMatchObject({ notices: [{ title: 'Water leak' }] });
   });
 
   test('are for persons: an agent gets none, whatever it may do', async () => {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { chooseLanguage, LANGUAGES, loadLanguage } from '../../../src/web/texts/language.ts';
+import { chooseLanguage, LANGUAGES, loadLanguage, tellLanguage } from '../../../src/web/texts/language.ts';
 import { hasText, languageTag, speak, type TextKey, type TextTable, text, textWith } from '../../../src/web/texts/text.ts';
 
 const FOLDER = join(import.meta.dirname, '../../../src/web/texts');
@@ -136,5 +136,20 @@ describe('the language', () => {
     expect(await loadLanguage(kept, ['en-GB'])).toBe('en-GB');
     kept.setItem('atmosphere-language', 'constructor');
     expect(await loadLanguage(kept, ['en-GB'])).toBe('en-GB');
+  });
+
+  test('is told to the hub once for each person, and again when it changes or the hub did not take it', async () => {
+    const kept = storage();
+    const told: string[] = [];
+    let isAway = true;
+    const tell = async (language: string) => {
+      if (isAway) throw new Error('away');
+      told.push(language);
+    };
+    await tellLanguage(kept, { person: 'ann', tag: 'de-AT', tell });
+    isAway = false;
+    for (const tag of ['de-AT', 'de', 'en-GB']) await tellLanguage(kept, { person: 'ann', tag, tell });
+    await tellLanguage(kept, { person: 'bob', tag: 'en', tell });
+    expect(told).toEqual(['de', 'en', 'en']);
   });
 });

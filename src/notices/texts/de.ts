@@ -1,0 +1,145 @@
+import type { CallWords } from '../../core/devices/call-words.ts';
+import { clockTime, dateText, type NoticeTexts } from './notice-texts.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** The verbs of `verbOf`. One that is missing here stays English. */
+const VERBS: Readonly<Record<string, string>> = {
+  'Turn on': 'Einschalten',
+  'Turn on for a time': 'Für eine Weile einschalten',
+  'Turn off': 'Ausschalten',
+  Switch: 'Umschalten',
+  'Set the level of': 'Helligkeit oder Stufe einstellen',
+  'Change the level of': 'Helligkeit oder Stufe ändern',
+  'Set the color of': 'Farbe einstellen',
+  Lock: 'Abschließen',
+  Unlock: 'Aufschließen',
+  Unbolt: 'Entriegeln',
+  'Unlock for a time': 'Für eine Weile aufschließen',
+  'Set a user of': 'Benutzer einrichten',
+  'Delete a user of': 'Benutzer löschen',
+  'Set a credential of': 'Zugangscode einrichten',
+  'Delete a credential of': 'Zugangscode löschen',
+  Open: 'Öffnen',
+  Close: 'Schließen',
+  Move: 'Bewegen',
+  Tilt: 'Neigen',
+  'Move a panel of': 'Ein Teil bewegen',
+  Calibrate: 'Kalibrieren',
+  Stop: 'Anhalten',
+  Start: 'Starten',
+  'Set the cooking of': 'Garen einstellen',
+  Pause: 'Unterbrechen',
+  Resume: 'Fortsetzen',
+  'Set the temperature of': 'Temperatur einstellen',
+  'Change the temperature of': 'Temperatur ändern',
+  'Set the speed of': 'Geschwindigkeit einstellen',
+  'Set the mode of': 'Betriebsart einstellen',
+  'Set the smoke sensitivity of': 'Empfindlichkeit für Rauch einstellen',
+  Test: 'Testen',
+  'Run an action of': 'Eine Aktion ausführen',
+};
+
+const CALL: CallWords = {
+  action: (verb, devices) => `${VERBS[verb] ?? verb}: ${devices}`,
+  read: (element, devices) => `${element} lesen: ${devices}`,
+  parts: (device, numbers) => `${device}, ${numbers.length > 1 ? 'Teile' : 'Teil'} ${numbers.join(' und ')}`,
+  pathOf: (path, device) => `${path} von ${device}`,
+  counted: (count, kind, places) => {
+    const where = places === undefined ? '' : ` an ${places} Stellen`;
+    return `${count} ${kind === 'devices' ? 'Geräte' : 'Dinge'}${where}`;
+  },
+  andMore: (names, more) => `${names} und ${more} weitere`,
+  runs: (program) => `, führt aus: ${program}`,
+  inSteps: (count) => `, in ${count} ${count === 1 ? 'Schritt' : 'Schritten'}`,
+  call: (named, { work, does, touches }) => {
+    const ways = [...(does === '' ? [] : [does]), ...(touches === '' ? [] : [`betrifft ${touches}`])];
+    return `${named}${work} – ${ways.join('; ')}`;
+  },
+  byTool: (named, tool, work) => `${named} mit ${tool}${work}`,
+};
+
+/** The notices in German. */
+export const de: NoticeTexts = {
+  call: CALL,
+  approval: {
+    title: 'Freigabe nötig',
+    text: ({ agent, call, count, untilMs, nowMs }) => {
+      const more = count === 1 ? '' : ` (${count} solche Anfragen warten)`;
+      const isToday = dateText(untilMs) === dateText(nowMs);
+      const until = isToday ? `${clockTime(untilMs)} Uhr` : `${clockTime(untilMs)} Uhr am ${dayText(untilMs)}`;
+      return `${agent} möchte: ${call}${more}. Entscheide bis ${until}.`;
+    },
+  },
+  leak: { title: 'Wasser ausgelaufen', text: (where) => `${where} meldet Wasser.` },
+  smoke: { title: 'Rauchalarm', text: (where) => `${where} meldet Rauch.` },
+  carbonMonoxide: {
+    title: 'Kohlenmonoxid',
+    text: (where) => `${where} meldet Kohlenmonoxid. Verlass den Raum und lass Luft herein.`,
+  },
+  battery: { title: 'Batterie schwach', text: (where) => `Die Batterie von ${where} ist schwach.` },
+  lock: {
+    title: 'Schloss',
+    alarms: {
+      LockJammed: 'klemmt',
+      LockFactoryReset: 'wurde auf die Werkseinstellungen zurückgesetzt',
+      LockRadioPowerCycled: 'hat seinen Funk aus- und eingeschaltet',
+      WrongCodeEntryLimit: 'hat zu oft falsche Codes bekommen',
+      FrontEsceutcheonRemoved: 'hat seine vordere Abdeckung verloren',
+      DoorForcedOpen: 'meldet, dass die Tür aufgebrochen wurde',
+      DoorAjar: 'meldet, dass die Tür offen steht',
+      ForcedUser: 'wurde mit einem Code geöffnet, der eine Bedrohung meldet',
+    },
+    text: (where, alarm) => `${where} ${alarm}. Sieh nach.`,
+  },
+  lost: {
+    title: 'Gerät verloren',
+    text: (where, forMs) => `${where} antwortet seit ${hoursText(forMs)} nicht. Prüf den Strom und den Abstand zum Hub.`,
+  },
+  agents: {
+    named: { automation: (name) => `Die Automation ${name}`, agent: (name) => `Der Agent ${name}` },
+    stoppedTitle: { automation: 'Automation beendet', agent: 'Agent beendet' },
+    failedTitle: { automation: 'Automation fehlgeschlagen', agent: 'Agent fehlgeschlagen' },
+    endingTitle: { automation: 'Automation endet bald', agent: 'Agent endet bald' },
+    stopped: (what, reason) => `${what} läuft nicht mehr: ${reason}.`,
+    failed: (what, problem, isPaused) => {
+      const rest = isPaused ? ' Nach einer Pause folgt der nächste Versuch.' : '';
+      return `${what} ist fehlgeschlagen: ${problem}.${rest}`;
+    },
+    ending: (what, atMs) => `${what} endet am ${dayText(atMs)}.`,
+    timeOver: 'die Zeit ist um',
+    wasEnded: 'von Hand beendet',
+    unknown: 'der Grund ist nicht bekannt',
+  },
+  token: {
+    title: 'Ein Token endet bald',
+    text: (agent, atMs) => `Das Token von ${agent} endet am ${dayText(atMs)}. Mach ein neues, wenn es noch gebraucht wird.`,
+  },
+  certificate: {
+    title: 'Ein Zertifikat endet bald',
+    text: {
+      authority: (atMs) => `Das Zertifikat der Seite endet am ${dayText(atMs)}. Jeder Browser muss dem neuen vertrauen.`,
+      page: (atMs) => `Das Zertifikat der Seite endet am ${dayText(atMs)}. Leg ein neues an die Stelle seiner Dateien.`,
+      mesh: (atMs) =>
+        `Das Zertifikat dieses Hubs in seinem Mesh endet am ${dayText(atMs)}. Starte den Hub, der ihn hereingelassen hat: Er erneuert es. Oder führe atmo mesh renew aus.`,
+    },
+  },
+  backup: { title: 'Sicherung überfällig', text: (problem) => `Es fehlt eine neue Sicherung des Hubs. ${problem}` },
+  update: { title: 'Aktualisierung da', text: (device, version) => `Auf ${device} lässt sich Version ${version} installieren.` },
+  disk: {
+    title: 'Speicher fast voll',
+    text: (freeMiB) =>
+      `Auf dem Speicher des Hubs sind nur ${freeMiB} MiB frei. Lösch alte Dateien, sonst kann der Hub bald nichts mehr speichern.`,
+  },
+  tool: { title: 'Werkzeug benutzt', text: (who, tool, atMs) => `${who} hat um ${clockTime(atMs)} Uhr ${tool} benutzt.` },
+};
+
+function dayText(atMs: number): string {
+  return new Date(atMs).toLocaleDateString('de', { day: 'numeric', month: 'long', year: 'numeric' });
+}
+
+function hoursText(ms: number): string {
+  const hours = Math.floor(ms / HOUR_MS);
+  if (hours < 48) return hours === 1 ? 'einer Stunde' : `${hours} Stunden`;
+  return `${Math.floor(hours / 24)} Tagen`;
+}

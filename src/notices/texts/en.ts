@@ -1,0 +1,82 @@
+import { ENGLISH_CALL } from '../../core/devices/call-words.ts';
+import { clockTime, dateText, type NoticeTexts } from './notice-texts.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** The notices in English. */
+export const en: NoticeTexts = {
+  call: ENGLISH_CALL,
+  approval: {
+    title: 'Approval needed',
+    text: ({ agent, call, count, untilMs, nowMs }) => {
+      const more = count === 1 ? '' : ` (${count} requests like this wait)`;
+      const day = dateText(untilMs);
+      const until = day === dateText(nowMs) ? clockTime(untilMs) : `${clockTime(untilMs)} on ${day}`;
+      return `${agent} wants: ${call}${more}. Decide until ${until}.`;
+    },
+  },
+  leak: { title: 'Water leak', text: (where) => `${where} senses water.` },
+  smoke: { title: 'Smoke alarm', text: (where) => `${where} senses smoke.` },
+  carbonMonoxide: {
+    title: 'Carbon monoxide',
+    text: (where) => `${where} senses carbon monoxide. Leave the room and let air in.`,
+  },
+  battery: { title: 'Battery low', text: (where) => `The battery of ${where} is low.` },
+  lock: {
+    title: 'Lock',
+    alarms: {
+      LockJammed: 'is jammed',
+      LockFactoryReset: 'was reset to its factory settings',
+      LockRadioPowerCycled: 'switched its radio off and on',
+      WrongCodeEntryLimit: 'got wrong codes too often',
+      FrontEsceutcheonRemoved: 'lost its front cover',
+      DoorForcedOpen: 'reports that its door was forced open',
+      DoorAjar: 'reports that its door stands open',
+      ForcedUser: 'was opened with a code that means threat',
+    },
+    text: (where, alarm) => `${where} ${alarm}. Go and look.`,
+  },
+  lost: {
+    title: 'Device lost',
+    text: (where, forMs) => `${where} has not answered for ${hoursText(forMs)}. Look at its power and its distance to the hub.`,
+  },
+  agents: {
+    named: { automation: (name) => `The automation ${name}`, agent: (name) => `The agent ${name}` },
+    stoppedTitle: { automation: 'Automation stopped', agent: 'Agent stopped' },
+    failedTitle: { automation: 'Automation failed', agent: 'Agent failed' },
+    endingTitle: { automation: 'Automation is about to end', agent: 'Agent is about to end' },
+    stopped: (what, reason) => `${what} has stopped: ${reason}.`,
+    failed: (what, problem, isPaused) => `${what} failed: ${problem}.${isPaused ? ' It pauses and tries again later.' : ''}`,
+    ending: (what, atMs) => `${what} ends on ${dateText(atMs)}.`,
+    timeOver: 'its time is over',
+    wasEnded: 'it was ended',
+    unknown: 'the reason is not known',
+  },
+  token: {
+    title: 'A token is about to end',
+    text: (agent, atMs) => `The token of ${agent} ends on ${dateText(atMs)}. Make a new one if it is still needed.`,
+  },
+  certificate: {
+    title: 'A certificate is about to end',
+    text: {
+      authority: (atMs) => `The certificate of the page ends on ${dateText(atMs)}. Every browser has to trust the new one.`,
+      page: (atMs) => `The certificate of the page ends on ${dateText(atMs)}. Put a new one in the place of its files.`,
+      mesh: (atMs) =>
+        `The certificate of this hub in its mesh ends on ${dateText(atMs)}. Start the hub that let it in, which renews it, or run atmo mesh renew.`,
+    },
+  },
+  backup: { title: 'Backup overdue', text: (problem) => problem },
+  update: { title: 'Update available', text: (device, version) => `Version ${version} can be installed on ${device}.` },
+  disk: {
+    title: 'Disk nearly full',
+    text: (freeMiB) =>
+      `Only ${freeMiB} MiB are free on the disk of the hub. Delete old files, or the hub will soon be unable to store anything.`,
+  },
+  tool: { title: 'Tool used', text: (who, tool, atMs) => `${who} used ${tool} at ${clockTime(atMs)}.` },
+};
+
+function hoursText(ms: number): string {
+  const hours = Math.floor(ms / HOUR_MS);
+  if (hours < 48) return hours === 1 ? 'an hour' : `${hours} hours`;
+  return `${Math.floor(hours / 24)} days`;
+}
