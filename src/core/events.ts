@@ -24,6 +24,7 @@ export const EVENT_TYPES = [
   'token.revoked',
   'agent.changed',
   'rules.changed',
+  'notice.changed',
   'mesh.changed',
   'peer.changed',
   'hub.warning',
@@ -37,7 +38,7 @@ export interface HubEvent {
   readonly id: string;
   readonly source: string;
   readonly type: EventType;
-  /** Id of the event's subject: a device, tool, sensor, job, approval, token, agent or hub. */
+  /** Id of the event's subject: a device, tool, sensor, job, approval, token, agent, person or hub. */
   readonly subject: string;
   readonly time: string;
   readonly data: JsonObject;

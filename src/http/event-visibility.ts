@@ -1,3 +1,4 @@
+import type { PeopleDirectory } from '../core/auth/people.ts';
 import { type Authorizer, isSelfOrDescendant, type Principal } from '../core/auth/principal.ts';
 import type { EventType, HubEvent } from '../core/events.ts';
 import type { DeviceId } from '../core/ids.ts';
@@ -12,6 +13,7 @@ interface EventVisibilityCollaborators {
   readonly registry: ToolRegistry;
   readonly jobs: Pick<JobPort, 'get'>;
   readonly home: VisibleHome;
+  readonly people: Pick<PeopleDirectory, 'personOf'>;
 }
 
 type VisibilityRule = (event: HubEvent, receiver: Principal) => boolean;
@@ -74,6 +76,8 @@ export class EventVisibility {
       'token.revoked': token,
       'agent.changed': ({ subject }, receiver) => isKin(receiver, subject) || this.#has(receiver, 'admin:agents'),
       'rules.changed': hub,
+      'notice.changed': ({ subject }, receiver) =>
+        this.#parts.people.personOf(receiver)?.name === subject && this.#has(receiver, 'notice:own'),
       'mesh.changed': hub,
       'peer.changed': (_event, receiver) => this.#has(receiver, 'mesh:read'),
       'hub.warning': hub,

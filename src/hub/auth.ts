@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { ApprovalStore } from '../auth/approvals/approval-store.ts';
+import { ApprovalWaitSettings } from '../auth/approvals/approval-waits.ts';
 import { ApproverRegistry, enrolOwnerKey } from '../auth/approvals/approver-registry.ts';
 import { StandingAnswerStore } from '../auth/approvals/standing-answer-store.ts';
 import { HubCallVault } from '../auth/call-vault.ts';
@@ -62,6 +63,8 @@ export interface Auth {
   readonly rateLimiter: TokenRateLimiter;
   readonly approvers: ApproverRegistry;
   readonly approvals: ApprovalStore;
+  /** How long requests for approval wait. */
+  readonly waits: ApprovalWaitSettings;
   /** The persons of the household and their sign-ins. */
   readonly people: PeopleService;
   /** The answers to requests for approval that hold on. */
@@ -84,10 +87,8 @@ export async function openAuth(collaborators: AuthCollaborators, config: HubConf
   await enrolOwnerKey({ approvers, logger, onRepaired: repairReporter(collaborators) }, config.stateDir);
   const { hubId } = key;
   const standing = new StandingAnswerStore({ store, clock, time, audit, events, logger, approvers, devices }, { hubId });
-  const approvals = new ApprovalStore(
-    { store, clock, time, audit, events, logger, approvers, devices, standing },
-    { hubId, waits: config.approvalWaits },
-  );
+  const waits = new ApprovalWaitSettings(store, config.approvalWaits);
+  const approvals = new ApprovalStore({ store, clock, time, audit, events, logger, approvers, devices, standing, waits }, { hubId });
   await stack.start(approvals);
   const people = await openPeople(collaborators, { identity, tokens: tokens.tokens, approvers }, stack);
   const mustExist = config.namedPlaces.some(({ key }) => key === 'rules');
@@ -109,6 +110,7 @@ export async function openAuth(collaborators: AuthCollaborators, config: HubConf
     rateLimiter: new TokenRateLimiter(clock),
     approvers,
     approvals,
+    waits,
     people,
     standing,
     callVault: new HubCallVault({ key, tokens: tokens.tokens, owner: tokens.owner }),

@@ -143,6 +143,7 @@ export class HttpApi implements Service {
       registry: collaborators.registry,
       jobs: collaborators.jobs,
       home: this.#home,
+      people: collaborators.people,
     });
     this.#catalogue = new ToolCatalogue({
       tools: collaborators.tools,

@@ -51,7 +51,7 @@ export async function openNotices(
   const push = new WebPush({ clock, logger, store, fetch, key: auth.key.pushKey, people, pageUrl }, config);
   const reach = withPush(push, options.reach);
   const settings = new NoticeSettings({ store, reach });
-  const notices = new NoticeStore({ clock, store });
+  const notices = new NoticeStore({ clock, store, events });
   const outbox = new NoticeOutbox({ clock, store, logger, reach, pageUrl });
   const personsFor = (kind: NoticeKind) => (kind === 'approval' ? approversIn(auth.approvers) : adultsIn(people, auth.time.now()));
   const publisher = new NoticePublisher({ clock, logger, notices, settings, outbox, personsFor });

@@ -19,6 +19,7 @@ import { configuredAreas } from '../sensors/sensor-config.ts';
 import type { HistoryStore } from '../storage/history/history-store.ts';
 import type { StateStore } from '../storage/state-store.ts';
 import { approvalTools } from '../tools/builtin/approval-tools.ts';
+import { approvalWaitTools } from '../tools/builtin/approval-wait-tools.ts';
 import { approverKeyTools } from '../tools/builtin/approver-key-tools.ts';
 import { auditTools } from '../tools/builtin/audit-tools.ts';
 import { clockTools, reloadConfigTool, rotateOwnerTool, snapshotTool } from '../tools/builtin/hub-administration-tools.ts';
@@ -249,6 +250,7 @@ export function authTools(
   const { audit, authorizer, rules, tokens, time } = auth;
   return [
     ...approvalTools(auth),
+    ...approvalWaitTools(auth.waits),
     ...tokenTools({ tokens, roles }),
     ...peopleTools({ people: auth.people, approvers: auth.approvers, authorizer, directory: devices, readings, names }),
     ...approverKeyTools({ people: auth.people, approvers: auth.approvers }),

@@ -25,12 +25,12 @@ export interface StoredNotice {
  * also by a hub that was started again.
  */
 export class NoticeStore implements RecentNotices {
-  readonly #collaborators: Pick<HubContext, 'clock' | 'store'>;
+  readonly #collaborators: Pick<HubContext, 'clock' | 'store' | 'events'>;
   readonly #notices = new Map<string, StoredNotice>();
   /** Id of the newest notice of each subject. */
   readonly #newest = new Map<string, string>();
 
-  constructor(collaborators: Pick<HubContext, 'clock' | 'store'>) {
+  constructor(collaborators: Pick<HubContext, 'clock' | 'store' | 'events'>) {
     this.#collaborators = collaborators;
   }
 
@@ -61,6 +61,11 @@ export class NoticeStore implements RecentNotices {
 
   /** Stores a notice. Throws STORAGE_FAILED if it cannot be stored; nothing has changed then. */
   put(stored: StoredNotice): void {
+    this.#write(stored);
+    for (const person of stored.persons) this.#tell(person);
+  }
+
+  #write(stored: StoredNotice): void {
     const isEnded = stored.endedMs !== undefined;
     this.#collaborators.store.set(SPACE, stored.notice.id, stored as unknown as Json, isEnded ? { ttlMs: KEPT_MS } : {});
     this.#remember(stored);
@@ -76,8 +81,14 @@ export class NoticeStore implements RecentNotices {
     const nowMs = this.#collaborators.clock.now();
     const own = [...this.#notices.values()].filter(({ persons, readMs }) => persons.includes(person) && readMs[person] === undefined);
     const unread = own.filter(({ notice }) => noticeIds?.includes(notice.id) ?? true);
-    for (const stored of unread) this.put({ ...stored, readMs: { ...stored.readMs, [person]: nowMs } });
+    for (const stored of unread) this.#write({ ...stored, readMs: { ...stored.readMs, [person]: nowMs } });
+    if (unread.length > 0) this.#tell(person);
     return unread.length;
+  }
+
+  /** Tells the pages of a person that the list has changed. The event says no more, since each person may see other notices. */
+  #tell(person: string): void {
+    this.#collaborators.events.emit('notice.changed', person);
   }
 
   #listed({ notice, endedMs, readMs }: StoredNotice, person: string): ListedNotice {

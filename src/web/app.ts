@@ -7,6 +7,7 @@ import { HomePlan } from './api/home-plan.ts';
 import { HomeStore } from './api/home-store.ts';
 import { HubClient } from './api/hub-client.ts';
 import { Installation } from './api/installation.ts';
+import { OwnNotices } from './api/notices.ts';
 import { PagePreferences } from './api/page-preferences.ts';
 import { PageWorker } from './api/page-worker.ts';
 import { PushSubscriptions } from './api/push.ts';
@@ -35,6 +36,8 @@ export class App {
   readonly preferences: PagePreferences;
   /** The rooms in the order of the hub, and the scenes. */
   readonly plan: HomePlan;
+  /** What the person should know or decide. */
+  readonly notices: OwnNotices;
   /** Calls of this page that wait for approval. */
   readonly calls: PendingCalls;
   /** The service worker, by which the page opens without the hub and is reached by notices. */
@@ -64,6 +67,8 @@ export class App {
     this.router = new Router(window);
     this.preferences = new PagePreferences(this.hub);
     this.plan = new HomePlan(this.hub);
+    this.notices = new OwnNotices(this.hub);
+    this.store.onEvent(({ type }) => void (type === 'notice.changed' && this.notices.load()));
     this.calls = new PendingCalls(this.hub);
     this.store.onEvent((event) => this.calls.handleEvent(event));
     this.store.subscribe(() => this.calls.compare(this.store.state.approvals));
@@ -84,7 +89,7 @@ export class App {
       },
       {
         onEvent: (event) => this.store.handleEvent(event),
-        onGap: () => void this.store.reload(),
+        onGap: () => void Promise.all([this.store.reload(), this.notices.load()]),
         onConnection: (connection) => {
           this.store.setConnection(connection);
           if (connection === 'live') this.worker.checkForUpdate();
@@ -185,6 +190,7 @@ export class App {
     this.calls.clear();
     this.preferences.clear();
     this.plan.clear();
+    this.notices.clear();
   }
 }
 

@@ -12,6 +12,7 @@ export const PAGE_MODULES: Readonly<Record<PageElementName, () => Promise<unknow
   'atmo-page-home': () => import('./pages/home-page.ts'),
   'atmo-page-mesh': () => import('./pages/mesh-page.ts'),
   'atmo-page-networks': () => import('./pages/networks-page.ts'),
+  'atmo-page-notices': () => import('./pages/notices-page.ts'),
   'atmo-page-people': () => import('./pages/people-page.ts'),
   'atmo-page-this-device': () => import('./pages/this-device-page.ts'),
   'atmo-page-settings': () => import('./pages/settings-page.ts'),

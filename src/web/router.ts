@@ -19,6 +19,7 @@ const ROUTES = [
   { route: 'approvals', title: 'approvals.title', icon: 'shield', element: 'atmo-page-approvals', place: 'main' },
   { route: 'approvals/:id', title: 'approvals.title', icon: 'shield', element: 'atmo-page-approvals', place: 'none' },
   { route: 'devices/:id', title: 'devices.title', icon: 'home', element: 'atmo-page-device', place: 'none' },
+  { route: 'notices', title: 'notices.title', icon: 'bell', element: 'atmo-page-notices', place: 'main' },
   { route: 'tools', title: 'tools.title', icon: 'tools', element: 'atmo-page-tools', place: 'main' },
   { route: 'add-device', title: 'add_device.title', icon: 'plus', element: 'atmo-page-add-device', place: 'more' },
   { route: 'activity', title: 'activity.title', icon: 'activity', element: 'atmo-page-activity', place: 'more' },

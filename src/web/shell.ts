@@ -45,11 +45,12 @@ export class Shell extends LightElement {
 
   protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
     if (!changes.has('app') || !this.app) return;
-    const { calls, session, store, router } = this.app;
+    const { calls, notices, session, store, router } = this.app;
     calls.subscribe(() => this.requestUpdate());
     calls.onEnd((end) => this.#notifyEnd(end));
     session.subscribe(() => this.requestUpdate());
     store.subscribe(() => this.requestUpdate());
+    notices.subscribe(() => this.requestUpdate());
     router.subscribe(() => this.#followOrNotify());
     this.#followOrNotify();
     void store.refreshHealth();
@@ -87,7 +88,7 @@ export class Shell extends LightElement {
       <nav class="nav" aria-label=${text('shell.pages')}>
         <a class="brand" href="#/home"><span class="brand-mark" aria-hidden="true"></span><span class="brand-name">Atmosphere</span></a>
         <ul>
-          ${PAGES.filter(({ place }) => place !== 'none').map((page) => this.#link(page))}
+          ${PAGES.filter(({ place, route }) => place !== 'none' && (route !== 'notices' || app.notices.isForPerson)).map((page) => this.#link(page))}
           <li class="menu-entry">
             <button type="button" class="nav-link" aria-haspopup="dialog" @click=${() => this.#showMenu(true)}>${icon('more')}<span>${text('shell.more')}</span></button>
           </li>
@@ -125,13 +126,19 @@ export class Shell extends LightElement {
 
   #link(page: Page): TemplateResult {
     const isHere = this.app?.router.place?.page === page;
-    const count = page.route === 'approvals' ? (this.app?.store.pendingApprovals().length ?? 0) : 0;
+    const badge = this.#badgeOf(page);
     return html`<li class=${page.place}>
       <a class="nav-link" href="#/${page.route}" aria-current=${isHere ? 'page' : nothing} @click=${() => this.#showMenu(false)}>
         ${icon(page.icon)}<span>${text(page.title)}</span>
-        ${count > 0 ? html`<span class="badge">${count}<span class="hidden"> ${text('shell.waiting')}</span></span>` : nothing}
+        ${badge.count > 0 ? html`<span class="badge">${badge.count}<span class="hidden"> ${text(badge.words)}</span></span>` : nothing}
       </a>
     </li>`;
+  }
+
+  /** Returns the number beside the link of a page, with what it counts. */
+  #badgeOf({ route }: Page): { readonly count: number; readonly words: 'shell.waiting' | 'shell.unread' } {
+    if (route === 'notices') return { count: this.app?.notices.unread ?? 0, words: 'shell.unread' };
+    return { count: route === 'approvals' ? (this.app?.store.pendingApprovals().length ?? 0) : 0, words: 'shell.waiting' };
   }
 
   #menu(): TemplateResult {
@@ -265,14 +272,15 @@ export class Shell extends LightElement {
     const page = app?.router.place?.page;
     const waiting = app?.session.login ? app.store.pendingApprovals().length : 0;
     document.title = titleOf(waiting, page && text(page.title));
-    if (waiting === this.#badged) return;
-    this.#badged = waiting;
-    showBadge(waiting);
+    const count = waiting + (app?.notices.unread ?? 0);
+    if (count === this.#badged) return;
+    this.#badged = count;
+    showBadge(count);
   }
 }
 
-/** Shows the number of waiting requests on the icon of the installed app; 0 shows none. Only installed pages have such an icon. */
-function showBadge(waiting: number): void {
+/** Shows the number of waiting requests and unread notices on the icon of the installed app; 0 shows none. Only installed pages have such an icon. */
+function showBadge(count: number): void {
   // Browsers without badges do not have the function, and some reject where the page is not installed.
-  void navigator.setAppBadge?.(waiting)?.catch(() => undefined);
+  void navigator.setAppBadge?.(count)?.catch(() => undefined);
 }

@@ -28,7 +28,7 @@ function makeStream(principalOf: (token: string) => Principal = () => owner, sub
     mesh: NO_OTHERS.view,
     homeNames: NO_HOME_NAMES,
   });
-  const visibility = new EventVisibility({ authorizer, registry, jobs, home });
+  const visibility = new EventVisibility({ authorizer, registry, jobs, home, people: { personOf: () => undefined } });
   const remote = new RemoteEventStreams({ events: { subscribe: (...asked) => subscribe(...asked) }, clock });
   const mesh = { peers: () => [{ id: 'hub-2', name: 'attic' } as Peer] };
   const routes = eventRoutes({ feed, remote, mesh, visibility, authenticator });

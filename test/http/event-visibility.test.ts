@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Person } from '../../src/core/auth/people.ts';
 import type { Principal } from '../../src/core/auth/principal.ts';
 import { NO_HOME_NAMES } from '../../src/core/devices/device-names.ts';
 import { EVENT_TYPES, type EventType, type HubEvent } from '../../src/core/events.ts';
@@ -7,6 +8,8 @@ import { EventVisibility } from '../../src/http/event-visibility.ts';
 import { VisibleHome } from '../../src/http/visible-home.ts';
 import { agent, makePipeline, makeTool, NO_OTHERS, owner } from '../calls/pipeline-fixture.ts';
 import { MemoryDirectory, MemoryReadings } from './http-fixture.ts';
+
+const PERSONS: readonly Person[] = ['owner', 'ann', 'bob'].map((name) => ({ name, title: name, role: 'adult', limits: {} }));
 
 function makeAudience() {
   const { registry, jobs, collaborators } = makePipeline();
@@ -18,7 +21,8 @@ function makeAudience() {
     mesh: NO_OTHERS.view,
     homeNames: NO_HOME_NAMES,
   });
-  const visibility = new EventVisibility({ authorizer, registry, jobs, home });
+  const people = { personOf: ({ id, kind }: Principal) => PERSONS.find(({ name }) => name === (kind === 'owner' ? 'owner' : id)) };
+  const visibility = new EventVisibility({ authorizer, registry, jobs, home, people });
   visibility.start();
   const lampTool = makeTool({ name: 'lamp_on', requires: { permissions: ['device:control:lamp'] } });
   registry.register(lampTool);
@@ -56,7 +60,8 @@ describe('who hears which event', () => {
     const { visibility, lampTool, jobs } = makeAudience();
     const job = jobs.create(agent(), lampTool).view.job_id;
     for (const type of EVENT_TYPES) {
-      const subject = type.startsWith('agi.') ? lampTool.id : type === 'job.changed' ? job : 'lamp';
+      const subjects: Partial<Record<EventType, string>> = { 'job.changed': job, 'notice.changed': 'owner' };
+      const subject = type.startsWith('agi.') ? lampTool.id : (subjects[type] ?? 'lamp');
       expect([type, visibility.mayReceive(event(type, subject, { agent_id: 'x' }), owner)]).toEqual([type, true]);
     }
   });
@@ -116,6 +121,13 @@ describe('who hears which event', () => {
       true,
       false,
     ]);
+  });
+
+  test('a change of notices is for the person whom they concern, and for nobody else', () => {
+    const { visibility } = makeAudience();
+    const about = event('notice.changed', 'ann');
+    const listeners = [named('ann', 'notice:own'), named('ann'), named('bob', 'notice:own'), named('agent-1', '*', 'admin:*'), owner];
+    expect(listeners.map((listener) => visibility.mayReceive(about, listener))).toEqual([true, false, false, false, false]);
   });
 
   test('agents are told of themselves and of those that come from them', () => {

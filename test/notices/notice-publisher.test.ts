@@ -110,6 +110,18 @@ describe('a notice', () => {
     expect(notices.recent('bob')).toEqual([]);
   });
 
+  test('tells the pages of the persons whom it concerns that their list has changed, and those of nobody else', async () => {
+    const { publisher, notices, events } = await household({ personsFor: () => ['ann'] });
+    const told: string[] = [];
+    events.listen(({ subject }) => told.push(subject), ['notice.changed']);
+    publisher.begin(LEAK);
+    publisher.end(LEAK.name);
+    notices.markRead('ann', undefined);
+    notices.markRead('ann', undefined);
+    notices.markRead('bob', undefined);
+    expect(told).toEqual(['ann', 'ann', 'ann']);
+  });
+
   test('is not told again by a hub that was started again, and ended ones of more than 500 are forgotten', async () => {
     const first = await household();
     first.publisher.begin(LEAK);

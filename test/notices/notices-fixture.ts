@@ -53,7 +53,8 @@ interface Parts {
 /** The parts that publish and deliver notices. `start` is what a new process does. */
 export function noticeParts({ clock, store, reach, personsFor }: Parts) {
   const logger = silentLogger;
-  const notices = new NoticeStore({ clock, store });
+  const events = new EventBus('hub:test', clock);
+  const notices = new NoticeStore({ clock, store, events });
   const settings = new NoticeSettings({ store, reach });
   const outbox = new NoticeOutbox({ clock, store, logger, reach, pageUrl: () => PAGE });
   const publisher = new NoticePublisher({ clock, logger, notices, settings, outbox, personsFor });
@@ -65,7 +66,7 @@ export function noticeParts({ clock, store, reach, personsFor }: Parts) {
     clock.advance(ms);
     await settled();
   };
-  return { clock, store, events: new EventBus('hub:test', clock), notices, settings, outbox, publisher, start, pass };
+  return { clock, store, events, notices, settings, outbox, publisher, start, pass };
 }
 
 /** A household of ann and bob with notices that are delivered. */

@@ -3,17 +3,6 @@ import type { Effect } from '../../core/auth/principal.ts';
 import { deviceElement, readsIn } from '../../core/devices/action-descriptions.ts';
 import type { DeviceFacts } from '../../core/devices/device-names.ts';
 
-/** How long requests may wait for people, in milliseconds. A request for several kinds waits as long as the shortest of them. */
-export interface ApprovalWaits {
-  readonly programs: number;
-  readonly administration: number;
-  readonly devices: number;
-  readonly other: number;
-}
-
-/** Longest wait of requests about locks, valves and garage doors. Nobody should open a door for a question that is hours old. */
-const GUARDED_WAIT_MS = 10 * 60_000;
-
 const GUARDED_CLUSTERS: ReadonlySet<string> = new Set([
   ...['DoorLock', 'ValveConfigurationAndControl', 'ClosureControl', 'ClosureDimension'],
   // An action of a bridge may open whatever the bridge controls.
@@ -39,11 +28,6 @@ export function kindsOf({ effects, plan }: CallToClassify, devices: KnownDevices
   const acting = effects.filter(({ target }) => !reads.has(target));
   const all = [...acting.flatMap((effect) => kindsOfEffect(effect, devices)), ...kindsOfPlan(plan, devices)];
   return all.length === 0 ? ['other'] : [...new Set(all)];
-}
-
-/** Returns the milliseconds for which a request may wait. */
-export function waitMsFor(kinds: readonly ApprovalKind[], waits: ApprovalWaits): number {
-  return Math.min(...kinds.map((kind) => (kind === 'guarded' ? Math.min(GUARDED_WAIT_MS, waits.devices) : waits[kind])));
 }
 
 /** The facts about a request that decide which answers are offered. */

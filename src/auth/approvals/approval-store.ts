@@ -5,6 +5,7 @@ import {
   type ApprovalService,
   type ApprovalStatus,
   type ApprovalView,
+  type ApprovalWaitChoices,
   approvalSummary,
   type DeviceRefusal,
   isApproving,
@@ -18,7 +19,7 @@ import type { HubContext } from '../../core/context.ts';
 import type { DeviceFacts } from '../../core/devices/device-names.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Service } from '../../core/lifecycle.ts';
-import { type ApprovalWaits, kindsOf, waitMsFor } from './approval-kinds.ts';
+import { kindsOf } from './approval-kinds.ts';
 import { ApprovalNotifier, type NewAnswer, type NotifierServices } from './approval-notifier.ts';
 import {
   type ApprovalRecord,
@@ -32,6 +33,7 @@ import {
   statementOf,
   viewOf,
 } from './approval-record.ts';
+import { waitMsFor } from './approval-waits.ts';
 import type { ApproverRegistry, EnrolledKey } from './approver-registry.ts';
 import { type SignedBy, signerOf } from './decision-signature.ts';
 import { countedAnswers, type StandingAnswerStore } from './standing-answer-store.ts';
@@ -49,11 +51,11 @@ interface ApprovalServices extends NotifierServices, Pick<HubContext, 'clock' | 
   readonly approvers: Pick<ApproverRegistry, 'decidingKeysOf' | 'list' | 'lastSerial' | 'noteUse'>;
   readonly devices: Pick<DeviceFacts, 'namedDevice' | 'typesOf'>;
   readonly standing: StandingAnswerStore;
+  readonly waits: Pick<ApprovalWaitChoices, 'current'>;
 }
 
 interface ApprovalOptions {
   readonly hubId: string;
-  readonly waits: ApprovalWaits;
 }
 
 /**
@@ -63,7 +65,6 @@ interface ApprovalOptions {
  */
 export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
   readonly #hubId: string;
-  readonly #waits: ApprovalWaits;
   readonly #collaborators: ApprovalServices;
   readonly #records: ApprovalRepository;
   readonly #notifier: ApprovalNotifier;
@@ -74,9 +75,8 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
   readonly #usedHere = new Set<string>();
   #cancelTimer: () => void = () => {};
 
-  constructor(collaborators: ApprovalServices, { hubId, waits }: ApprovalOptions) {
+  constructor(collaborators: ApprovalServices, { hubId }: ApprovalOptions) {
     this.#hubId = hubId;
-    this.#waits = waits;
     this.#collaborators = collaborators;
     this.#records = new ApprovalRepository(collaborators);
     this.#notifier = new ApprovalNotifier(collaborators);
@@ -216,7 +216,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
       id: request.job?.approvalId ?? randomBytes(16).toString('hex'),
       kinds,
       createdMs,
-      expiresMs: createdMs + waitMsFor(kinds, this.#waits),
+      expiresMs: createdMs + waitMsFor(kinds, this.#collaborators.waits.current()),
       hub: this.#hubId,
       newestEnrolment: this.#collaborators.approvers.lastSerial,
     });

@@ -30,6 +30,23 @@ export function isApproving(decision: ApprovalDecision): boolean {
 export const APPROVAL_KINDS = ['guarded', 'programs', 'administration', 'devices', 'other'] as const;
 export type ApprovalKind = (typeof APPROVAL_KINDS)[number];
 
+/** How long requests may wait for people, in milliseconds. A request for several kinds waits as long as the shortest of them. */
+export interface ApprovalWaits {
+  readonly programs: number;
+  readonly administration: number;
+  readonly devices: number;
+  readonly other: number;
+}
+
+/** Port: how long requests wait, as the owner chooses. */
+export interface ApprovalWaitChoices {
+  /** The waits of the configuration, which hold where nothing else was chosen. */
+  readonly configured: ApprovalWaits;
+  current(): ApprovalWaits;
+  /** Replaces what was chosen. Kinds that are absent wait as the configuration says. Requests that wait already are not changed. */
+  choose(waits: Partial<ApprovalWaits>): void;
+}
+
 /** A call as people approve it: the tool, its parameters and targets, and the calls that it makes itself (`steps`). */
 export interface PlannedCall {
   /** Canonical id of the tool, or the name as it was written if no registered tool has that name. */

@@ -1,8 +1,8 @@
 import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import type { ApprovalWaits } from '../../auth/approvals/approval-kinds.ts';
 import { CONNECTORS_SECTION, type ConnectorsConfig } from '../../connectors/connectors-config.ts';
+import type { ApprovalWaits } from '../../core/auth/approvals.ts';
 import { parseGrant } from '../../core/auth/permission.ts';
 import { parseCheckedYaml } from '../../core/config/checked-yaml.ts';
 import { type ConfigReload, camelKeys } from '../../core/config/config-section.ts';

@@ -70,6 +70,7 @@ export const EVENT_KINDS: ReadonlyMap<string, TextKey> = new Map([
   ['agent.', 'events.kind_agent'],
   ['token.', 'events.kind_token'],
   ['rules.', 'events.kind_rules'],
+  ['notice.', 'events.kind_notice'],
   ['mesh.', 'events.kind_mesh'],
   ['peer.', 'events.kind_peer'],
   ['hub.', 'events.kind_hub'],

@@ -1,5 +1,6 @@
+import './settings-approvals.ts';
 import './settings-backups.ts';
-import './settings-health.ts';
+import './settings-notices.ts';
 import { html, nothing, type TemplateResult } from 'lit';
 import { dateWords } from '../components/formatting.ts';
 import { icon } from '../components/icon.ts';
@@ -19,22 +20,15 @@ interface TlsState {
   readonly certificate_ends_at?: string;
 }
 
-/** How the person is reached, as `hub:show_notice_settings` answers. */
-interface NoticeSettings {
-  readonly ways: readonly { readonly name: string; readonly kind: string }[];
-}
-
 /** The pages to which the settings lead, in this order. */
 const LINKS = ['people', 'this-device', 'tokens', 'networks', 'mesh', 'automations'];
 
 /** Page with the settings of the hub. A section that the person may not see is not there. */
 export class SettingsPage extends PageElement {
   readonly #tls = new RemoteData<TlsState>(() => this.requestUpdate());
-  readonly #notices = new RemoteData<NoticeSettings>(() => this.requestUpdate());
 
   protected override connected(): readonly Stop[] {
     void this.#tls.load(() => this.app.hub.get<TlsState>('/api/v1/tls'));
-    void this.#notices.load(async () => (await this.app.hub.invoke('hub:show_notice_settings')) as unknown as NoticeSettings);
     return super.connected();
   }
 
@@ -42,7 +36,10 @@ export class SettingsPage extends PageElement {
     return html`
       <header class="page-head"><h1>${text('settings.title')}</h1></header>
       <div class="stack">
-        ${this.#links()} ${this.#reach()} ${this.#certificate()}
+        ${this.#links()}
+        <atmo-settings-notices .app=${this.app}></atmo-settings-notices>
+        <atmo-settings-approvals .app=${this.app}></atmo-settings-approvals>
+        ${this.#certificate()}
         <atmo-settings-backups .app=${this.app}></atmo-settings-backups>
         <atmo-settings-health .app=${this.app}></atmo-settings-health>
       </div>
@@ -54,17 +51,6 @@ export class SettingsPage extends PageElement {
     return html`<nav class="card" aria-label=${text('settings.more')}>
       <ul>${pages.map(({ route, title, icon: name }) => html`<li><a class="row" href="#/${route}">${icon(name)}<span>${text(title)}</span></a></li>`)}</ul>
     </nav>`;
-  }
-
-  /** The ways over which the person is told of what happens. Not there for a token that is no person of the household. */
-  #reach(): TemplateResult | typeof nothing {
-    const settings = this.#notices.value;
-    if (!settings) return nothing;
-    return html`<section class="card stack" aria-labelledby="settings-reach">
-      <h2 id="settings-reach">${text('settings.reach')}</h2>
-      <p>${settings.ways.length === 0 ? text('settings.reach_none') : text('settings.reach_order')}</p>
-      ${settings.ways.length === 0 ? nothing : html`<ol>${settings.ways.map(({ name, kind }) => html`<li><bdi>${name}</bdi> <span class="quiet">${kind}</span></li>`)}</ol>`}
-    </section>`;
   }
 
   #certificate(): TemplateResult {
@@ -90,3 +76,51 @@ function certificateView(tls: TlsState): TemplateResult {
 }
 
 customElements.define('atmo-page-settings', SettingsPage);
+
+/** A finding of `hub:check_health`. */
+interface HealthCheck {
+  readonly section: string;
+  readonly check: string;
+  readonly state: 'ok' | 'warning' | 'failed';
+  readonly found: string;
+  readonly advice?: string;
+}
+
+/** Section of the settings with the checks of `atmo doctor`, run by the hub. What is not well comes first, with what to do. */
+class SettingsHealth extends PageElement {
+  readonly #checks = new RemoteData<readonly HealthCheck[]>(() => this.requestUpdate());
+
+  protected override connected(): readonly Stop[] {
+    this.#load();
+    return super.connected();
+  }
+
+  protected override render(): TemplateResult | typeof nothing {
+    const { value: checks, isLoading } = this.#checks;
+    if (!checks) return nothing;
+    const bad = checks.filter(({ state }) => state !== 'ok');
+    const good = checks.filter(({ state }) => state === 'ok');
+    return html`<section class="card stack" aria-labelledby="settings-health">
+      <div class="row"><h2 id="settings-health" class="grow">${text('settings.health')}</h2>
+        <button type="button" class="button" ?disabled=${isLoading} @click=${() => this.#load()}>${icon('refresh')}${text(isLoading ? 'settings.checking' : 'settings.check_again')}</button></div>
+      <p role="status">${bad.length === 0 ? text('settings.all_well') : text('settings.to_look_at', { count: bad.length })}</p>
+      <ul class="log">${bad.map(badCheck)}</ul>
+      <details><summary>${text('settings.well', { count: good.length })}</summary>
+        <ul class="log">${good.map(({ check, found }) => html`<li><strong>${check}</strong> <span class="quiet">${found}</span></li>`)}</ul></details>
+    </section>`;
+  }
+
+  #load(): void {
+    void this.#checks.load(async () => {
+      const answer = (await this.app.hub.invoke('hub:check_health')) as { readonly checks?: unknown } | null;
+      return (answer?.checks ?? []) as readonly HealthCheck[];
+    });
+  }
+}
+
+function badCheck({ check, state, found, advice }: HealthCheck): TemplateResult {
+  return html`<li class=${state === 'failed' ? 'bad' : 'weak'}>${icon('warning')} <strong>${check}</strong> ${found}
+    ${advice === undefined ? nothing : html`<span class="detail">→ ${advice}</span>`}</li>`;
+}
+
+customElements.define('atmo-settings-health', SettingsHealth);

@@ -1,5 +1,4 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import type { ApprovalWaits } from '../../../src/auth/approvals/approval-kinds.ts';
 import { ApprovalStore } from '../../../src/auth/approvals/approval-store.ts';
 import { ApproverRegistry } from '../../../src/auth/approvals/approver-registry.ts';
 import { StandingAnswerStore } from '../../../src/auth/approvals/standing-answer-store.ts';
@@ -7,7 +6,7 @@ import { ApprovingPersons } from '../../../src/auth/people/approving-persons.ts'
 import type { ApprovalStatement } from '../../../src/codec/approval-payload.ts';
 import { signStatement } from '../../../src/codec/approval-statement.ts';
 import { rawPublicKey } from '../../../src/codec/public-key.ts';
-import type { ApprovalDecision, ApprovalRequest, ApprovalView } from '../../../src/core/auth/approvals.ts';
+import type { ApprovalDecision, ApprovalRequest, ApprovalView, ApprovalWaits } from '../../../src/core/auth/approvals.ts';
 import type { Principal } from '../../../src/core/auth/principal.ts';
 import type { NamedDevice } from '../../../src/core/devices/action-descriptions.ts';
 import { EventBus, type HubEvent } from '../../../src/core/events.ts';
@@ -92,7 +91,7 @@ export async function makeApprovals(
   const approvers = new ApproverRegistry({ store, time, audit, persons: new ApprovingPersons({ store, time }) });
   const parts = { store, devices: DEVICES, clock, time, approvers, audit, events, logger: silentLogger };
   const standing = new StandingAnswerStore(parts, { hubId });
-  const queue = new ApprovalStore({ ...parts, standing }, { hubId, waits });
+  const queue = new ApprovalStore({ ...parts, standing, waits: { current: () => waits } }, { hubId });
   await queue.start();
 
   async function enrol(name: string): Promise<Person> {
