@@ -39,6 +39,13 @@ interface AgentOptions {
   readonly timeZone?: string;
 }
 
+/** How an agent ends. `by` is who asked for it; absent if it ends by itself. */
+interface AgentEnd {
+  readonly status: Extract<AgentStatus, 'killed' | 'expired'>;
+  readonly reason: string;
+  readonly by?: string;
+}
+
 /**
  * Runs and manages the agents of this hub: its automations, and external processes with a token from this hub. An agent lives as long as
  * its token. Methods throw NOT_FOUND for an unknown agent or parameter, CONFLICT for a used id or an ended agent, PERMISSION_DENIED for
@@ -112,10 +119,11 @@ export class AgentRunner implements Service {
    * Ends an agent and its descendants. Returns false if it had already ended. Throws NOT_FOUND if the agent is unknown. The call can be
    * repeated if it throws STORAGE_FAILED.
    */
-  kill(id: string, reason: string): boolean {
+  kill(id: string, { by, reason }: { readonly by: string; readonly reason?: string | undefined }): boolean {
     const record = this.#require(id);
     if (record.status === 'expired') return false;
-    if (isLiving(record)) this.#end(record, 'killed', reason);
+    const why = reason === undefined ? `Ended by ${by}` : `Ended by ${by}: ${reason}`;
+    if (isLiving(record)) this.#end(record, { status: 'killed', reason: why, by });
     return this.#revokeTokens(record);
   }
 
@@ -327,14 +335,15 @@ export class AgentRunner implements Service {
 
   #onRevoked(tokenId: string): void {
     for (const record of this.#agents.living()) {
-      if (record.chain.includes(tokenId)) this.#end(record, 'killed', 'Its token, or one that it comes from, was revoked');
+      if (record.chain.includes(tokenId))
+        this.#end(record, { status: 'killed', reason: 'Its token, or one that it comes from, was revoked' });
     }
   }
 
   #expire(id: string): void {
     const record = this.#agents.get(id);
     if (!record || !isLiving(record)) return;
-    this.#end(record, 'expired', 'Its time is over');
+    this.#end(record, { status: 'expired', reason: 'Its time is over' });
     this.#renewal.endFormer(record);
   }
 
@@ -342,15 +351,15 @@ export class AgentRunner implements Service {
     const record = this.#agents.get(id);
     if (!record || !isLiving(record)) return;
     if (code === 'TOKEN_EXPIRED' && record.renewsItself) this.#renewByItself(id);
-    else if (code === 'TOKEN_EXPIRED') this.#end(record, 'expired', message);
-    else if (code === 'TOKEN_INVALID') this.#end(record, 'killed', message);
+    else if (code === 'TOKEN_EXPIRED') this.#end(record, { status: 'expired', reason: message });
+    else if (code === 'TOKEN_INVALID') this.#end(record, { status: 'killed', reason: message });
   }
 
   /** Ends an agent. It is stopped before its record is written, so that it also stops if the write fails. */
-  #end(record: AgentRecord, status: AgentStatus, reason: string): void {
+  #end(record: AgentRecord, { status, reason, by }: AgentEnd): void {
     this.#stop(record.id);
     const { token: _token, running: _running, restsUntilMs: _rests, ...rest } = record;
-    const ended: AgentRecord = { ...rest, status, reason };
+    const ended: AgentRecord = { ...rest, status, reason, ended: { atMs: this.#parts.clock.now(), ...(by !== undefined && { by }) } };
     try {
       this.#agents.put(ended);
     } catch (thrown) {

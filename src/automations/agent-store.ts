@@ -128,6 +128,8 @@ export interface AgentRecord {
   readonly running?: { readonly runId: string; readonly startedAtMs: number };
   /** Why the agent ended. */
   readonly reason?: string;
+  /** When the agent ended, and who asked for it; without `by` it ended by itself. Absent in records of earlier versions. */
+  readonly ended?: { readonly atMs: number; readonly by?: string };
 }
 
 /** Returns whether the agent has not ended. */

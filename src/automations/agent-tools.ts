@@ -1,19 +1,27 @@
 import { LONGEST_TOKEN_SECONDS } from '../core/auth/principal.ts';
 import { isoTime } from '../core/clock.ts';
-import { type Json, type JsonObject, objectOf } from '../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, objectOf } from '../core/json.ts';
 import { WRITTEN_LINE } from '../core/untrusted-text.ts';
 import { defineTool, INSTANT, INTEGER, p, resultSchema, TEXT, type ValuesOf } from '../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
-import { snakeJson } from '../tools/schema/plain-json.ts';
+import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
+import { copyJson, snakeJson } from '../tools/schema/plain-json.ts';
+import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import { type AgentRunner, childId } from './agent-runner.ts';
 import { AGENT_STATUSES, type AgentRecord, type AgentType, shownStatus } from './agent-store.ts';
-import { CONFIG_SCHEMA } from './automation-schema.ts';
-import { type AutomationViewPorts, automationView } from './automation-view.ts';
+import { type Action, type AutomationPlan, CONFIG_SCHEMA } from './automation-schema.ts';
+import { parseAutomation } from './parse-automation.ts';
 
 const OWN = { category: 'managing', capabilities: ['agent_runtime'], hasSideEffects: true, isIdempotent: true, preferLocal: true } as const;
 const agentId = p.string({ description: 'Id of the agent, as list_agents tells it', minLength: 1, maxLength: 256 });
 const reasonParameter = p.string({ description: 'Why, for the journal and the list of agents', maxLength: 200 }).optional();
 const success = { type: 'boolean', description: 'False when it had ended before' };
+
+/** The parts of the hub that describe an automation. */
+export interface AutomationViewPorts {
+  readonly validator: SchemaValidator;
+  readonly registry: Pick<ToolDirectory, 'find'>;
+}
 
 /** Returns the tools that manage agents. */
 export function agentTools(runner: AgentRunner, ports: AutomationViewPorts): readonly RegisteredTool[] {
@@ -40,7 +48,7 @@ function killAgentTool(runner: AgentRunner): RegisteredTool {
       parameters: { agent_id: agentId, reason: reasonParameter },
       returns: resultSchema({ success }),
     },
-    async ({ agent_id: id, reason }, { principal }) => ({ success: runner.kill(id, reasonText(reason, principal.id)) }),
+    async ({ agent_id: id, reason }, { principal }) => ({ success: runner.kill(id, { by: principal.id, reason }) }),
   );
 }
 
@@ -66,7 +74,7 @@ function dismissAgentTool(runner: AgentRunner): RegisteredTool {
       },
       returns: resultSchema({ success }),
     },
-    async ({ child, reason }, { principal }) => ({ success: runner.kill(childId(principal, child), reasonText(reason, principal.id)) }),
+    async ({ child, reason }, { principal }) => ({ success: runner.kill(childId(principal, child), { by: principal.id, reason }) }),
   );
 }
 
@@ -220,8 +228,44 @@ function agentView(record: AgentRecord, runner: AgentRunner): Json {
   });
 }
 
-function reasonText(reason: string | undefined, by: string): string {
-  return reason === undefined ? `Ended by ${by}` : `Ended by ${by}: ${reason}`;
+/** Parameters that name what an action acts on. All others are not shown, because any of them may be a secret. */
+const TARGETS = ['device_id', 'device_ids', 'area', 'scene', 'scene_id'];
+
+/** Returns what an automation waits for and what it calls. An action has the tool's title, and of its parameters only the targets. */
+function automationView({ config }: AgentRecord, { validator, registry }: AutomationViewPorts): JsonObject {
+  const plan = planOf(config, validator);
+  return {
+    triggers: copyJson(plan?.triggers ?? []),
+    conditions: copyJson(plan?.conditions ?? []),
+    actions: (plan?.actions ?? []).map((action) => actionView(action, registry)),
+  };
+}
+
+/** Returns the plan; undefined for a stored configuration that this version cannot read any more. */
+function planOf(config: JsonObject, validator: SchemaValidator): AutomationPlan | undefined {
+  try {
+    return parseAutomation(config, validator);
+  } catch {
+    return undefined;
+  }
+}
+
+function actionView({ tool, params }: Action, registry: AutomationViewPorts['registry']): JsonObject {
+  const targets = Object.entries(params).filter(([name, value]) => TARGETS.includes(name) && isName(value));
+  const title = titleOf(tool, registry);
+  return { tool, ...(title !== undefined && { title }), ...Object.fromEntries(targets) };
+}
+
+function isName(value: Json | undefined): boolean {
+  return typeof value === 'string' || (Array.isArray(value) && !value.some(isJsonObject));
+}
+
+function titleOf(tool: string, registry: AutomationViewPorts['registry']): string | undefined {
+  try {
+    return registry.find(tool)?.definition.metadata.title;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Pattern of a single line of visible characters without a slash. */

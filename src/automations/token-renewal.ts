@@ -54,7 +54,7 @@ export class TokenRenewal {
     const issued = tokens.issue({ agentId: before.id.split('/').at(-1) ?? before.id, permissions: before.permissions, ttlMs }, by);
     const facts = issued.principal.token;
     if (!facts) throw new AtmoError('INTERNAL_ERROR', 'The issued token has no facts');
-    const { renewsItself: _renews, reason: _reason, ...rest } = before;
+    const { renewsItself: _renews, reason: _reason, ended: _ended, ...rest } = before;
     const renewed: AgentRecord = {
       ...rest,
       status: before.status === 'expired' ? 'active' : before.status,

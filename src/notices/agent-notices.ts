@@ -25,6 +25,8 @@ export interface NoticedAgent {
   readonly lastError?: { readonly message: string };
   /** Why the agent ended. */
   readonly reason?: string;
+  /** When the agent ended, and who asked for it and so knows of it; without `by` it ended by itself. */
+  readonly ended?: { readonly atMs: number; readonly by?: string };
 }
 
 interface AgentNoticeCollaborators extends Pick<HubContext, 'clock' | 'events'> {
@@ -76,8 +78,9 @@ function subjectsOf(agent: NoticedAgent, nowMs: number): readonly Subject[] {
 
 /** Returns what people should know about an agent now; undefined if there is nothing. */
 function stateOf(agent: NoticedAgent, nowMs: number): 'stopped' | 'failing' | 'ending' | undefined {
-  const { status, failures } = agent;
-  if (status === 'killed' || status === 'expired') return isWanted(agent) ? undefined : 'stopped';
+  const { status, failures, ended } = agent;
+  // Whoever ended the agent knows of it.
+  if (status === 'killed' || status === 'expired') return ended && ended.by === undefined ? 'stopped' : undefined;
   if (status === 'failing' || failures > 0) return 'failing';
   return isEnding(agent, nowMs) ? 'ending' : undefined;
 }
@@ -103,11 +106,6 @@ type AgentTexts = NoticeTexts['agents'];
 
 function nameOf({ name }: NoticedAgent, kind: 'automation' | 'agent', { named }: AgentTexts): string {
   return named[kind](plain(name));
-}
-
-/** Returns whether a person ended the agent: that person knows it. */
-function isWanted({ status, reason }: NoticedAgent): boolean {
-  return status === 'killed' && (reason ?? '').startsWith('Ended by ');
 }
 
 function isEnding({ createdAtMs, expiresAtMs, type }: NoticedAgent, nowMs: number): boolean {

@@ -154,9 +154,16 @@ describe('of agents the hub tells', () => {
 
   test('that one stopped, unless a person ended it or an agent made it', async () => {
     const { become, told } = await agents();
-    await become({ status: 'expired', reason: 'Its token has expired' });
-    await become({ id: 'helper', type: 'external', status: 'killed', reason: 'Its token, or one that it comes from, was revoked' });
-    await become({ id: 'old', status: 'killed', reason: 'Ended by owner: no longer needed' });
+    await become({ status: 'expired', reason: 'Its token has expired', ended: { atMs: 5 } });
+    await become({
+      id: 'helper',
+      type: 'external',
+      status: 'killed',
+      reason: 'Its token, or one that it comes from, was revoked',
+      ended: { atMs: 5 },
+    });
+    await become({ id: 'old', status: 'killed', reason: 'Ended by owner: no longer needed', ended: { atMs: 5, by: 'owner' } });
+    await become({ id: 'long-ago', status: 'expired', reason: 'It ended under a version that published no notices' });
     await become({ id: 'claude/child', parent: 'claude', status: 'expired' });
     expect(told()).toEqual([
       'automation: The automation night-watch has stopped: Its token has expired.',

@@ -35,7 +35,7 @@ import {
 } from './approval-record.ts';
 import { waitMsFor } from './approval-waits.ts';
 import type { ApproverRegistry, EnrolledKey } from './approver-registry.ts';
-import { type SignedBy, signerOf } from './decision-signature.ts';
+import { type SignedBy, signerOf } from './approver-registry.ts';
 import { countedAnswers, type StandingAnswerStore } from './standing-answer-store.ts';
 
 /** Time in which an approved call can be made, in milliseconds. For a lock, valve or garage door it ends with the request. */

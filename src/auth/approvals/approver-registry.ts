@@ -1,4 +1,7 @@
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { type ApprovalStatement, passkeyMessage } from '../../codec/approval-payload.ts';
+import { isSignedStatement } from '../../codec/approval-statement.ts';
 import { personKeyId, personKeyOf } from '../../codec/person-key.ts';
 import { rawPublicKey } from '../../codec/public-key.ts';
 import { type ApproverDirectory, type ApproverKey, type OfferedKey, type PasskeyFacts, PERSON_NAME } from '../../core/auth/approvals.ts';
@@ -10,6 +13,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
 import { isVisible } from '../../core/untrusted-text.ts';
 import { openKeyFile } from '../secret-file.ts';
+import { passkeyCounter } from './passkey.ts';
 
 const SPACE = 'approvers';
 const OFFERS = 'approvers.offered';
@@ -258,4 +262,26 @@ export async function enrolOwnerKey({ approvers, logger, onRepaired }: OwnerKeyP
     await approvers.remove(keyId);
     logger.warn('approver.owner_key_replaced', { key_id: keyId });
   }
+}
+
+/** A decision that was signed, with the counter of the passkey that signed it; 0 for other keys and for passkeys that do not count. */
+export interface SignedBy {
+  readonly key: EnrolledKey;
+  readonly signCount: number;
+}
+
+/** Returns the key that signed the statement: an Ed25519 or ES256 key as COSE_Sign1, or a passkey. Returns undefined if none of them did. */
+export function signerOf(signature: string, statement: ApprovalStatement, keys: readonly EnrolledKey[]): SignedBy | undefined {
+  for (const key of keys) {
+    const signCount = signedCount(signature, statement, key);
+    if (signCount !== undefined) return { key, signCount };
+  }
+  return undefined;
+}
+
+function signedCount(signature: string, statement: ApprovalStatement, { key, passkey }: EnrolledKey): number | undefined {
+  const publicKey = personKeyOf(key);
+  if (!passkey) return isSignedStatement(signature, statement, publicKey.key) ? 0 : undefined;
+  const challenge = createHash('sha256').update(passkeyMessage(statement)).digest();
+  return passkeyCounter(signature, challenge, { key: publicKey, passkey });
 }

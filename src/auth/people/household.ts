@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { PeopleDirectory, Person, PersonLimits, PersonRole } from '../../core/auth/people.ts';
+import { mayRoleApprove, type PeopleDirectory, type Person, type PersonLimits, type PersonRole } from '../../core/auth/people.ts';
 import type { Principal } from '../../core/auth/principal.ts';
+import type { TrustedTime } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, present } from '../../core/json.ts';
 import type { ApproverRegistry } from '../approvals/approver-registry.ts';
-import { requireSoundPerson } from './person-grants.ts';
+import { admittedUntil, requireSoundPerson } from './person-grants.ts';
 
 const SPACE = 'people';
 const MAX_PERSONS = 64;
@@ -168,4 +169,31 @@ function readRecord(name: string, value: Json): StoredPerson | undefined {
     return undefined;
   }
   return { person, isLeaving: leaving === true, isUnsettled: unsettled === true };
+}
+
+interface ApprovingCollaborators extends Pick<HubContext, 'store'> {
+  readonly time: Pick<TrustedTime, 'now'>;
+}
+
+/** Says who may approve dangerous calls at this time: owners and adults who are admitted, and everybody without a record. */
+export class ApprovingPersons {
+  readonly #ports: ApprovingCollaborators;
+
+  constructor(ports: ApprovingCollaborators) {
+    this.#ports = ports;
+  }
+
+  /** Throws PERMISSION_DENIED if the person may not approve now. */
+  requireMayApprove(name: string): void {
+    const found = storedPerson(this.#ports.store, name);
+    if (found === undefined) return;
+    const { person } = found;
+    if (!person) throw denied(name, 'who is being removed from the household, or whose record cannot be read');
+    if (!mayRoleApprove(person.role)) throw denied(name, `whose role is ${person.role}`);
+    if (admittedUntil(person, this.#ports.time.now()) === undefined) throw denied(name, 'who is not admitted at this time');
+  }
+}
+
+function denied(name: string, reason: string): AtmoError {
+  return new AtmoError('PERMISSION_DENIED', `Only owners and adults who are admitted can approve, and not ${name}, ${reason}`);
 }

@@ -2,7 +2,7 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { ApprovalStore } from '../../../src/auth/approvals/approval-store.ts';
 import { ApproverRegistry } from '../../../src/auth/approvals/approver-registry.ts';
 import { StandingAnswerStore } from '../../../src/auth/approvals/standing-answer-store.ts';
-import { ApprovingPersons } from '../../../src/auth/people/approving-persons.ts';
+import { ApprovingPersons } from '../../../src/auth/people/household.ts';
 import type { ApprovalStatement } from '../../../src/codec/approval-payload.ts';
 import { signStatement } from '../../../src/codec/approval-statement.ts';
 import { rawPublicKey } from '../../../src/codec/public-key.ts';

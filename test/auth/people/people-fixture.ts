@@ -1,7 +1,6 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { ApproverRegistry } from '../../../src/auth/approvals/approver-registry.ts';
-import { ApprovingPersons } from '../../../src/auth/people/approving-persons.ts';
-import { Household } from '../../../src/auth/people/household.ts';
+import { ApprovingPersons, Household } from '../../../src/auth/people/household.ts';
 import { Invitations } from '../../../src/auth/people/invitations.ts';
 import { PeopleService } from '../../../src/auth/people/people-service.ts';
 import { SignInStore } from '../../../src/auth/people/sign-in-store.ts';
