@@ -27,8 +27,11 @@ export interface ForwardedCall {
   readonly requestId: string;
   readonly traceId: string;
   readonly sessionId?: string;
-  /** In the mode `job`, the result is the `JobView` of a job on the other hub. */
-  readonly mode: 'sync' | 'job';
+  /**
+   * In the modes `job` and `waiting_job`, the result is the `JobView` of a job on the other hub. In the mode `waiting_job`, that job waits
+   * if people have to approve the call.
+   */
+  readonly mode: 'sync' | 'job' | 'waiting_job';
   /** Milliseconds since 1970 by this hub's clock. */
   readonly deadlineMs: number;
   /** Maximum number of hops after the first hop. If it is 0, the call goes only to a directly connected hub. */

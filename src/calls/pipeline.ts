@@ -180,6 +180,7 @@ export class CallPipeline implements ToolCaller {
   async #refuseJob(call: RunningCall, error: AtmoError): Promise<AsyncAnswer> {
     const { job } = call;
     if (job?.view.status === 'waiting' && (error.code === 'APPROVAL_REQUIRED' || error.code === 'SHUTTING_DOWN')) {
+      if (typeof error.details.expires_at === 'string') job.waitsUntil(error.details.expires_at);
       const view = copyJsonObject(job.view, RESULT_LIMITS);
       call.settleClaim(view, view);
       await this.#finish(call, error);

@@ -98,6 +98,11 @@ export interface JobView {
   readonly created_at: string;
   /** The request for approval that the job waits for, or was waiting for. */
   readonly approval_id?: string;
+  /** Until when people can approve the call of a job that waits, or waited, as RFC 3339 text in UTC. */
+  readonly waits_until?: string;
+  /** The other hub on which the job runs. */
+  readonly node_id?: string;
+  readonly node_name?: string;
   readonly finished_at?: string;
   readonly progress?: { readonly fraction: number; readonly note?: string };
   readonly result?: Json;

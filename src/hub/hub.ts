@@ -179,11 +179,16 @@ export class Hub implements Service {
     this.#http = http;
     this.#mesh = this.#makeMesh(infrastructure, services, http);
     this.#registerAll(services.registry, [...meshTools(this.#mesh), healthTool({ infrastructure, services, http, config: this.#config })]);
-    const { authenticator } = infrastructure.auth;
+    const { authenticator, revocations } = infrastructure.auth;
+    const waiting = waitingJobs(infrastructure, services);
+    revocations.onRevoked(() => waiting.endInvalid());
     // If another hub loses its membership, the tokens of some callers become invalid. The running calls of these callers are cancelled.
-    infrastructure.auth.membership.membership.onLost(() => services.pipeline.abortCallsOf((caller) => !authenticator.isStillValid(caller)));
+    infrastructure.auth.membership.membership.onLost(() => {
+      services.pipeline.abortCallsOf((caller) => !authenticator.isStillValid(caller));
+      waiting.endInvalid();
+    });
     await this.#stack.start(http);
-    await this.#stack.start(waitingJobs(infrastructure, services));
+    await this.#stack.start(waiting);
     notices.resume();
     await this.#stack.start(this.#mesh);
     this.#health = { ...this.#health, status: 'ok' };

@@ -41,7 +41,7 @@ interface NoticeOptions {
  */
 export async function openNotices(
   infrastructure: Infrastructure,
-  { registry, tools }: Pick<ToolServices, 'registry' | 'tools'>,
+  { registry, tools, meshProxy }: Pick<ToolServices, 'registry' | 'tools' | 'meshProxy'>,
   { push: config, pageUrl, stack, ...options }: NoticeOptions,
 ): Promise<NoticeOutbox> {
   const { clock, store, events, auth } = infrastructure;
@@ -59,7 +59,8 @@ export async function openNotices(
     registry.register(tool);
   notices.load();
   await stack.start(outbox);
-  await stack.start(new ApprovalNotices({ clock, store, logger, events, approvals: auth.approvals, notices, publisher }));
+  const hubName = (id: string) => meshProxy.view.peers().find((peer) => peer.id === id)?.name;
+  await stack.start(new ApprovalNotices({ clock, store, logger, events, approvals: auth.approvals, notices, publisher, hubName }));
   await stack.start(
     new DeviceNotices({ clock, events, readings: infrastructure.readings, directory: infrastructure.directory, publisher }),
   );

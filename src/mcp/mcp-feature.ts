@@ -77,6 +77,13 @@ export interface McpNotifier {
   resourceUpdated(uri: string, mayRead?: (principal: Principal) => boolean): void;
 }
 
+/** What the URL of a list of tools may switch on. */
+interface ListOptions {
+  readonly isFull?: true;
+  /** Calls of dangerous tools wait for approval as jobs, as `wait_for_approval` of `sensitive_tool` says for one call. */
+  readonly waits?: true;
+}
+
 /**
  * The view of a client decides which tools the client is offered. The view depends only on the URL, so earlier requests never change a
  * list. With `isFull`, lists also contain output schemas and icons, which are long and needed by few models.
@@ -85,23 +92,26 @@ export type McpView =
   /** `/mcp`: a dozen tools that find and run all other tools. */
   | { readonly kind: 'home' }
   /** `/mcp/devices`: every tool of every device, with typed parameters. Clients read the list page by page. */
-  | { readonly kind: 'devices'; readonly isFull?: true }
+  | ({ readonly kind: 'devices' } & ListOptions)
   /** `/mcp/areas/{area}`: the tools of one area. */
-  | { readonly kind: 'area'; readonly area: string; readonly isFull?: true };
+  | ({ readonly kind: 'area'; readonly area: string } & ListOptions);
 
 /** Query parameters of all URLs of the MCP server. */
-export const VIEW_QUERY = { schemas: field.choice('full: the list of tools with schemas of their answers and icons', ['full']) };
+export const VIEW_QUERY = {
+  schemas: field.choice('full: the list of tools with schemas of their answers and icons', ['full']),
+  approvals: field.choice('wait: dangerous calls of a list wait as jobs until a person approves them', ['wait']),
+};
 
 /** Returns the view that a request asks for. */
 export type ViewOf = (request: RouteRequest, parts: AreaParts) => McpView;
 /** Functions that return the view of a request, by the path of the route. */
 export const VIEWS: Readonly<Record<string, ViewOf>> = {
   '/mcp': () => ({ kind: 'home' }),
-  '/mcp/devices': ({ request }) => ({ kind: 'devices', ...fullness(request) }),
+  '/mcp/devices': ({ request }) => ({ kind: 'devices', ...listOptions(request) }),
   '/mcp/areas/:area': ({ path, principal, request }, parts) => ({
     kind: 'area',
     area: areaOfView(path.area ?? '', principal, parts),
-    ...fullness(request),
+    ...listOptions(request),
   }),
 };
 
@@ -110,9 +120,9 @@ export function isSameView(a: McpView, b: McpView): boolean {
   return a.kind === b.kind && (a.kind !== 'area' || (b.kind === 'area' && a.area === b.area));
 }
 
-/** Reads `?schemas=full`, which adds output schemas and icons. */
-function fullness({ url }: Request): { readonly isFull?: true } {
-  return new URL(url).searchParams.get('schemas') === 'full' ? { isFull: true } : {};
+function listOptions({ url }: Request): ListOptions {
+  const { searchParams: query } = new URL(url);
+  return { ...(query.get('schemas') === 'full' && { isFull: true }), ...(query.get('approvals') === 'wait' && { waits: true }) };
 }
 
 /** The parts of the hub that know the areas of this hub and of other hubs. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type ApprovalService, type ApprovalView, callText } from '../core/auth/approvals.ts';
-import { maxRisk, type Risk } from '../core/auth/principal.ts';
+import { hubOfForeignAgent, maxRisk, type Risk } from '../core/auth/principal.ts';
 import type { HubContext } from '../core/context.ts';
 import { isJsonObject, type Json } from '../core/json.ts';
 import type { Service } from '../core/lifecycle.ts';
@@ -16,6 +16,8 @@ interface ApprovalNoticeCollaborators extends Pick<HubContext, 'clock' | 'store'
   readonly approvals: Pick<ApprovalService, 'list'>;
   readonly notices: Pick<NoticeStore, 'open'>;
   readonly publisher: NoticePublisher;
+  /** Returns the name of another hub; undefined if it is not known. */
+  readonly hubName: (hubId: string) => string | undefined;
 }
 
 /** Requests of one agent for one tool and the same devices, which share a message. */
@@ -70,7 +72,7 @@ export class ApprovalNotices implements Service {
   }
 
   #tell(view: ApprovalView): void {
-    const { store, clock, publisher } = this.#collaborators;
+    const { store, clock, publisher, hubName } = this.#collaborators;
     const risk = maxRisk(...view.effects.map((effect) => effect.risk));
     const key = groupKey(view, risk);
     const known = readGroup(store.get(SPACE, key));
@@ -80,7 +82,13 @@ export class ApprovalNotices implements Service {
     const approvalIds = isJoined ? [...known.approvalIds, view.approval_id] : [view.approval_id];
     const group: RequestGroup = { noticeId: isJoined ? known.noticeId : view.approval_id, approvalIds, risk, untilMs };
     const first = approvalIds.find((id) => this.#isOpen([id])) ?? view.approval_id;
-    const notice = noticeOf(view, { noticeId: group.noticeId, first, count: approvalIds.length, nowMs: clock.now() });
+    const notice = noticeOf(view, {
+      noticeId: group.noticeId,
+      first,
+      ...whoAsks(view.agent_id, hubName),
+      count: approvalIds.length,
+      nowMs: clock.now(),
+    });
     if (isJoined) publisher.revise(notice);
     else publisher.publish(notice, { subject: `approval/${group.noticeId}` });
     // Written last: without it, the next start tells again, and each delivery that is stored already stays as it is.
@@ -113,13 +121,23 @@ interface MessageFacts {
   readonly noticeId: string;
   /** Id of the request to which the message links. */
   readonly first: string;
+  readonly agent: string;
+  /** Name of the other hub to which the agent belongs. */
+  readonly hub?: string;
   readonly count: number;
   readonly nowMs: number;
 }
 
-function noticeOf(view: ApprovalView, { noticeId, first, count, nowMs }: MessageFacts): Notice {
+/** Returns an agent and, for one of another hub whose name is known, that name. */
+function whoAsks(id: string, hubName: (hubId: string) => string | undefined): Pick<MessageFacts, 'agent' | 'hub'> {
+  const hubId = hubOfForeignAgent(id);
+  const hub = hubId === undefined ? undefined : hubName(hubId);
+  return hub === undefined ? { agent: id } : { agent: id.replace(`@${hubId}`, ''), hub };
+}
+
+function noticeOf(view: ApprovalView, { noticeId, first, count, nowMs, ...who }: MessageFacts): Notice {
   const untilMs = Date.parse(view.expires_at);
-  const facts = { agent: view.agent_id, count, untilMs, nowMs };
+  const facts = { agent: who.agent, ...(who.hub !== undefined && { hub: who.hub }), count, untilMs, nowMs };
   return {
     ...inAllLanguages(({ approval, call }) => ({ title: approval.title, text: approval.text({ ...facts, call: callText(view, call) }) })),
     id: noticeId,

@@ -34,7 +34,7 @@ export function createTool({ file }) {
         additionalProperties: false,
       },
       permissions: ['lab:gate'],
-      execution: { timeout_ms: 10000, idempotent: false, side_effects: true },
+      execution: { timeout_ms: 10000, idempotent: false, side_effects: true, async_allowed: true },
       metadata: { dangerous: true },
     },
     async execute({ visitor }) {
@@ -118,6 +118,16 @@ async function openAnew(visitor: string, token: string): Promise<{ readonly answ
   return { answer: body as unknown as CallAnswer };
 }
 
+/** A job with which hub B asks hub A to open the gate once people have agreed. */
+async function waitingJob(visitor: string, token: string): Promise<JsonObject> {
+  return (await b.door.send(`${OPEN_GATE}?async=true&wait_for_approval=true`, { visitor }, { token })).body as JsonObject;
+}
+
+/** The job as hub B tells it. */
+async function jobOf({ job_id: id }: JsonObject, token: string): Promise<JsonObject> {
+  return (await b.door.send(`/api/v1/jobs/${id}`, undefined, { token })).body as JsonObject;
+}
+
 /** What hub B answers to a request that is meant for hub A. */
 function atA(path: string, body?: JsonObject, wish: RequestWish = {}): Promise<DoorAnswer> {
   return b.door.send(path, body, { ...wish, headers: { 'x-hub': a.name } });
@@ -180,6 +190,36 @@ describe('a dangerous tool of another hub', () => {
     expect(codeOf(await open('a salesman', cook))).toBe('PERMISSION_DENIED');
     expect(await atmo('approve', id, '--hub', a.name, '--key-file', ann)).toMatchObject({ json: { error: { code: 'CONFLICT' } } });
     expect(openings()).not.toContain('a salesman');
+  });
+
+  test('waits there as a job, shows its people who asks, outlives that hub, and runs once when a person agrees', async () => {
+    const job = await waitingJob('the nurse', cook);
+    expect(job).toMatchObject({ status: 'waiting', node_id: a.id, node_name: a.name, waits_until: expect.any(String) });
+    const { notices } = (await a.get('/api/v1/notices')) as { readonly notices: readonly JsonObject[] };
+    expect(JSON.stringify(notices)).toContain(`cook of the hub \\"${b.name}\\" wants: `);
+    const path = `/api/v1/approvals/${job.approval_id}`;
+    expect(await a.get(path)).toMatchObject({ agent_id: `cook@${b.id}`, runs_when_approved: true, expires_at: job.waits_until });
+    await a.kill();
+    await a.start();
+    await knowsGate();
+    expect(await jobOf(job, cook)).toMatchObject({ status: 'waiting', node_id: a.id });
+    expect(await atmo('approve', String(job.approval_id), '--hub', a.name, '--key-file', ann)).toMatchObject({ code: 0 });
+    await until(KNOWN_LIMIT_MS, async () => (await jobOf(job, cook)).status === 'succeeded', 'the gate to be opened');
+    expect(openings().filter((visitor) => visitor === 'the nurse')).toHaveLength(1);
+  });
+
+  test('ends a job that waits there when a person denies it, or when its token was revoked here', async () => {
+    const denied = await waitingJob('a thief', cook);
+    expect(await atmo('deny', String(denied.approval_id), '--hub', a.name, '--key-file', ann)).toMatchObject({ code: 0 });
+    await until(KNOWN_LIMIT_MS, async () => (await jobOf(denied, cook)).status === 'failed', 'the job to end');
+    expect(await jobOf(denied, cook)).toMatchObject({ error: { code: 'PERMISSION_DENIED' } });
+    const temp = await b.result('hub:mint_token', { agent_id: 'temp', permissions: ['*'] });
+    const job = await waitingJob('a ghost', String(temp.token));
+    await b.result('hub:revoke_token', { token_id: String(temp.token_id) });
+    const ended = async () => ((await a.get(`/api/v1/jobs/${job.job_id}`)) as JsonObject).status === 'failed';
+    await until(KNOWN_LIMIT_MS, ended, 'the revocation to end the job');
+    expect(openings()).not.toContain('a thief');
+    expect(openings()).not.toContain('a ghost');
   });
 
   test('is not opened by the word of people of this hub, its owner among them', async () => {

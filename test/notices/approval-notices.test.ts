@@ -12,6 +12,8 @@ import { noticeParts, PAGE, reachFake, type Sent } from './notices-fixture.ts';
 const SOON_MS = 500;
 const LAMP = { permission: 'device:control:lamp', risk: 'low', target: 'lamp/1/OnOff/On' } as const;
 
+const hubName = (id: string) => (id === 'hub-2' ? 'garage' : undefined);
+
 /** The notices of a hub over its approvals; a hub that is started again has the same store and clock. */
 async function startNotices(
   approvals: Awaited<ReturnType<typeof makeApprovals>>,
@@ -22,7 +24,7 @@ async function startNotices(
   const personsFor = () => [...new Set(approvers.list().map(({ person }) => person))];
   const { outbox, publisher, start, pass, notices: stored } = noticeParts({ clock, store, reach, personsFor });
   const logger = silentLogger;
-  const notices = new ApprovalNotices({ clock, store, logger, events, approvals: queue, notices: stored, publisher });
+  const notices = new ApprovalNotices({ clock, store, logger, events, approvals: queue, notices: stored, publisher, hubName });
   await start();
   await notices.start();
   outbox.resume();
@@ -45,6 +47,14 @@ describe('a request for approval', () => {
     const [{ message, link } = { message: '', link: '' }] = reach.sent;
     expect(message).toMatch(/^kitchen wants: .*\(pin: \[secret\]\).*Unlock Front door \(Hall\)\. Decide until \d\d:\d\d\.$/);
     expect(link).toBe(`${PAGE}/#/approvals/${view.approval_id}`);
+  });
+
+  test('of an agent of another hub says which hub, and has the id of a hub that is not known', async () => {
+    const { file, pass, reach } = await home();
+    await file(requestOf({ principal: { ...AGENT, id: 'cook@hub-2/helper' } }));
+    await file(requestOf({ callHash: '12'.repeat(32), principal: { ...AGENT, id: 'cook@hub-3' } }));
+    await pass(SOON_MS);
+    expect(reach.sent.map(({ message }) => message.split(' wants:')[0])).toEqual(['cook/helper of the hub "garage"', 'cook@hub-3']);
   });
 
   test('that may wait until another day says which', async () => {

@@ -67,7 +67,16 @@ test('a thousand messages about calls with secrets hold no token, PIN or other s
   const { clock, store, events, queue } = approvals;
   const reach = reachFake();
   const { notices, publisher, outbox, start, pass } = noticeParts({ clock, store, reach, personsFor: () => ['ann'] });
-  const told = new ApprovalNotices({ clock, store, logger: silentLogger, events, approvals: queue, notices, publisher });
+  const told = new ApprovalNotices({
+    clock,
+    store,
+    logger: silentLogger,
+    events,
+    approvals: queue,
+    notices,
+    publisher,
+    hubName: () => undefined,
+  });
   const { registry, pipeline } = makePipeline({ clock, approvals: queue });
   registry.register(
     makeTool({

@@ -8,6 +8,8 @@ const OWNER = 'owner';
 const LIFE_MS = 600_000;
 /** A token is renewed this many milliseconds before it expires, which is after half of its lifetime. */
 const RENEW_MS = LIFE_MS / 2;
+/** A request for approval waits for a day at most, and its call runs within ten minutes. */
+const WAITING_LIFE_MS = 86_400_000 + LIFE_MS;
 const MAX_CACHED = 512;
 
 /** This hub's membership in a mesh, and the other hubs that it trusts because of the membership. */
@@ -28,10 +30,17 @@ interface CachedToken {
   readonly basis: string;
 }
 
+interface NewToken {
+  readonly executor: string;
+  readonly permissions: readonly string[];
+  readonly meshId: string;
+  readonly lifeMs: number;
+}
+
 /**
  * Provides the tokens with which this hub calls other hubs for its callers. For an agent, it forwards the agent's token, which must be
  * bound to this hub's key. For the owner, it mints a token with the permissions that the mesh grants to this hub. A minted token is valid
- * for ten minutes, and only on the executing hub.
+ * for ten minutes, or as long as people can be asked to approve the call, and only on the executing hub.
  */
 export class MeshTokens {
   readonly #ports: MeshTokenCollaborators;
@@ -46,9 +55,9 @@ export class MeshTokens {
    * Returns the text of the token with which the principal calls the hub `executor`. Throws PERMISSION_DENIED if an agent has no token, or
    * if its token is bound to a key that this hub lacks. For the owner, throws CONFLICT if this hub is in no mesh.
    */
-  textFor(principal: Principal, executor: string): string {
+  textFor(principal: Principal, executor: string, use: 'now' | 'waiting' = 'now'): string {
     const { token, kind, id } = principal;
-    if (kind === 'owner') return this.#ownersText(executor);
+    if (kind === 'owner') return this.#ownersText(executor, use);
     if (!token) throw new AtmoError('PERMISSION_DENIED', `${id} has no token that another hub could know it by`);
     if (token.keys.at(-1) === this.#ports.hub.publicKey) return token.text;
     const who = originOf(principal) === undefined ? 'a key of its own' : 'the key of another hub';
@@ -59,14 +68,15 @@ export class MeshTokens {
     );
   }
 
-  #ownersText(executor: string): string {
+  #ownersText(executor: string, use: 'now' | 'waiting'): string {
     const permissions = this.#ports.mesh.own()?.permissions;
     const meshId = this.#ports.mesh.meshId();
     if (!permissions || meshId === undefined) throw new AtmoError('CONFLICT', 'This hub is in no mesh; create one or join one first');
+    if (use === 'waiting') return this.#mint({ executor, permissions, meshId, lifeMs: WAITING_LIFE_MS }).text;
     const basis = JSON.stringify([meshId, permissions]);
     const cached = this.#cached.get(executor);
     if (cached?.basis === basis && cached.expiresAtMs - this.#ports.time.now() > RENEW_MS) return cached.text;
-    const fresh = { ...this.#mint(executor, permissions, meshId), basis };
+    const fresh = { ...this.#mint({ executor, permissions, meshId, lifeMs: LIFE_MS }), basis };
     // The entry is deleted first, so that the newest token is the last entry of the map.
     this.#cached.delete(executor);
     this.#cached.set(executor, fresh);
@@ -75,10 +85,10 @@ export class MeshTokens {
     return fresh.text;
   }
 
-  #mint(executor: string, permissions: readonly string[], meshId: string): Pick<CachedToken, 'text' | 'expiresAtMs'> {
+  #mint({ executor, permissions, meshId, lifeMs }: NewToken): Pick<CachedToken, 'text' | 'expiresAtMs'> {
     const { hubId, publicKey, privateKey } = this.#ports.hub;
     const issuedAt = Math.floor(this.#ports.time.now() / 1000);
-    const expiresAt = issuedAt + LIFE_MS / 1000;
+    const expiresAt = issuedAt + lifeMs / 1000;
     const id = randomBytes(16).toString('hex');
     const claims = { issuer: hubId, subject: OWNER, audience: [executor], expiresAt, issuedAt, id, key: publicKey, permissions, meshId };
     return { text: tokenText(signRoot(claims, privateKey)), expiresAtMs: expiresAt * 1000 };

@@ -1,11 +1,12 @@
 import { type Principal, principalKey } from '../../core/auth/principal.ts';
+import { pause } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
-import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import type { RegisteredTool, ToolContext } from '../../tools/definition/tool-definition.ts';
 import { copyJson, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
-import { JOB_STATUSES, type JobView } from '../request-and-answer.ts';
+import { hasEnded, JOB_STATUSES, type JobView } from '../request-and-answer.ts';
 import type { JobStore } from './job-store.ts';
 
 interface JobDirectoryParts {
@@ -38,7 +39,8 @@ export class JobDirectory {
    */
   async status(id: string, asker: RemoteJobCaller): Promise<JobView> {
     const hub = this.#parts.places.hubOf(id, asker.principal);
-    return hub !== undefined ? this.#parts.remote.status(hub, id, asker) : this.#parts.jobs.get(id, asker.principal);
+    if (hub === undefined) return this.#parts.jobs.get(id, asker.principal);
+    return { ...(await this.#parts.remote.status(hub, id, asker)), node_id: hub };
   }
 
   /** Requests a job to stop; a finished job is unchanged. Rejects like `status`. */
@@ -127,7 +129,28 @@ const jobResult = {
     status: { enum: JOB_STATUSES },
   },
 };
-const jobParameters = { job_id: p.string({ description: 'Id that the asynchronous call answered with', maxLength: 64 }) };
+const MAX_WAIT_S = 25;
+const POLL_MS = 500;
+/** Milliseconds before the deadline of a call at which it stops waiting, so that the caller still gets the job. */
+const MARGIN_MS = 1_000;
+
+/** Returns a job when it has ended, or as it is when the time is over. */
+async function statusWithin(
+  jobs: Pick<JobDirectory, 'status'>,
+  { id, waitMs }: { readonly id: string; readonly waitMs: number },
+  context: ToolContext,
+): Promise<JobView> {
+  const { clock, deadlineMs, signal } = context;
+  const endMs = clock.now() + Math.min(waitMs, deadlineMs - clock.now() - MARGIN_MS);
+  for (;;) {
+    const view = await jobs.status(id, context);
+    const leftMs = endMs - clock.now();
+    if (hasEnded(view) || leftMs <= 0 || signal.aborted) return view;
+    await pause(clock, Math.min(leftMs, POLL_MS), signal);
+  }
+}
+
+const jobParameters = { job_id: p.string({ description: 'Id that the call answered with', maxLength: 64 }) };
 
 /** Returns `job_status` and `job_cancel`. A job is visible to the principal that started it and to the hub's owner. */
 export function jobTools(jobs: Pick<JobDirectory, 'status' | 'cancel'>): readonly RegisteredTool[] {
@@ -135,13 +158,17 @@ export function jobTools(jobs: Pick<JobDirectory, 'status' | 'cancel'>): readonl
     {
       name: 'job_status',
       title: 'Job status',
-      description: 'Tells how far an asynchronous call of yours is, and its result or error when it is done.',
+      description: 'Tells how far a job of yours is, and its result or error at its end.',
       category: 'managing',
       hasSideEffects: false,
-      parameters: jobParameters,
+      parameters: {
+        ...jobParameters,
+        wait_seconds: p.integer({ description: 'Wait for its end', minimum: 0, maximum: MAX_WAIT_S }).optional(),
+      },
       returns: jobResult,
     },
-    async ({ job_id: id }, context) => jobJson(await jobs.status(id, context)),
+    async ({ job_id: id, wait_seconds: seconds = 0 }, context) =>
+      jobJson(await statusWithin(jobs, { id, waitMs: seconds * 1_000 }, context)),
   );
   const cancel = defineTool(
     {

@@ -36,6 +36,8 @@ export interface RunningJob {
   /** Aborts when the job is cancelled. */
   readonly signal: AbortSignal;
   running(): void;
+  /** Notes until when people can approve the call of a job that waits. */
+  waitsUntil(time: string): void;
   progress(fraction: number, note?: string): void;
   /** Ends the job with its answer. `secrets` are texts that are removed from the result before it is written to the disk. */
   settle(answer: CallAnswer, secrets?: readonly string[]): void;
@@ -185,6 +187,7 @@ export class JobStore {
       },
       signal: controller.signal,
       running: () => this.#update(id, { status: 'running' }),
+      waitsUntil: (time) => this.#waitsUntil(id, time),
       progress: (fraction, note) =>
         this.#progress(id, { fraction: Math.min(1, Math.max(0, fraction)), ...(note !== undefined && { note }) }),
       settle: (answer, secrets = []) =>
@@ -224,6 +227,12 @@ export class JobStore {
     if (!record || hasEnded(record.view)) return;
     const { sealed: _, ...rest } = record;
     this.#save({ ...rest, view: { ...record.view, ...change } });
+  }
+
+  #waitsUntil(id: string, time: string): void {
+    const record = this.#jobs.get(id);
+    if (record?.sealed !== undefined && record.view.waits_until !== time)
+      this.#save({ ...record, view: { ...record.view, waits_until: time } });
   }
 
   /** Emits progress without writing it to the disk: writes would wear out the disk, and a restart makes old progress useless. */

@@ -47,6 +47,18 @@ export class WaitingJobs implements Service {
     this.#unsubscribe();
   }
 
+  /** Ends the jobs whose callers have no valid token any more, for example because the hub that issued it has revoked it. */
+  endInvalid(): void {
+    const { jobs, vault } = this.#collaborators;
+    for (const job of jobs.waiting()) {
+      try {
+        if (!this.#running.has(job.id)) vault.open(job.id, job.sealed);
+      } catch (thrown) {
+        jobs.fail(job.id, toAtmoError(thrown));
+      }
+    }
+  }
+
   #decided(approvalId: string): void {
     const job = this.#collaborators.jobs.waiting().find((one) => one.approvalId === approvalId);
     if (job) this.#follow(job);

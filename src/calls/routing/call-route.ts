@@ -272,14 +272,19 @@ function forwardedCall(call: ConfirmedCall): ForwardedCall {
     requestId: call.running.requestId,
     traceId: call.running.traceId,
     ...(sessionId !== undefined && { sessionId }),
-    // If the call is a job of this hub, the other hub runs it synchronously, because the job here waits for the answer.
-    mode: call.running.job ? 'sync' : call.running.mode,
+    mode: forwardedMode(call),
     deadlineMs: call.running.deadline.atMs,
     hopBudget: routeConstraints(call).hop_budget - 1,
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     signal: call.running.deadline.signal,
     onChunk: (chunk) => call.running.emitChunk(call.tool, chunk),
   };
+}
+
+function forwardedMode({ running, request }: ConfirmedCall): ForwardedCall['mode'] {
+  // If the call is a job of this hub, the other hub runs it synchronously, because the job here waits for the answer.
+  if (running.job || running.mode === 'sync') return 'sync';
+  return request.waitsForApproval ? 'waiting_job' : 'job';
 }
 
 function outcomeUnknown({ id }: RouteCandidate, call: ScheduledCall): AtmoError {

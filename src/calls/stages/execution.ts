@@ -26,7 +26,7 @@ import { auditIntent, eventData, eventParams } from '../call-audit.ts';
 import type { CallDeadline } from '../call-deadline.ts';
 import { parseJobView } from '../jobs/job-store.ts';
 import type { RouteCandidate, StageContext } from '../pipeline-context.ts';
-import { type NormalResult, normalizeResult } from '../request-and-answer.ts';
+import { type JobView, type NormalResult, normalizeResult } from '../request-and-answer.ts';
 import { canTryNextHub, noCapableNode, type RouteRefusal, rankedHubs, runOnHub } from '../routing/call-route.ts';
 import { askCaller, boundedContext } from '../tool-context.ts';
 import { confirmEffects, isListed } from './authorization.ts';
@@ -119,8 +119,9 @@ export async function runTool(call: ConfirmedCall, context: StageContext): Promi
 /** Stores which hub runs the job. Throws RESULT_INVALID if that hub did not return a job. */
 export function rememberJobLocation(call: RanCall, context: StageContext): RemoteJobCall {
   const { ranOn } = call.running;
-  const remoteJob = parseJobView(call.rawResult);
-  if (!remoteJob) throw new AtmoError('RESULT_INVALID', `${ranOn?.id} did not answer with a job; ${call.tool.id} may be running there`);
+  const started = parseJobView(call.rawResult);
+  if (!started) throw new AtmoError('RESULT_INVALID', `${ranOn?.id} did not answer with a job; ${call.tool.id} may be running there`);
+  const remoteJob: JobView = { ...started, ...(ranOn && { node_id: ranOn.id, node_name: ranOn.name }) };
   const ended = call.running.keep({ ...call, remoteJob, result: normalizeResult(copyJson(remoteJob, RESULT_LIMITS)) } as RemoteJobCall);
   context.jobPlaces.remember({ jobId: remoteJob.job_id, hubId: ranOn?.id ?? '', owner: call.request.principal });
   return ended;

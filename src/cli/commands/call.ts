@@ -5,7 +5,7 @@ import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema, objectOf, present } from '../../core/json.ts';
 import { type Command, HUB_OPTION, type Invocation, usage } from '../command.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
-import { errorOf, withQuery } from '../hub/hub-client.ts';
+import { approvalAdvice, errorOf, withQuery } from '../hub/hub-client.ts';
 import { parseJsonObject, readInput } from '../input.ts';
 import type { Printable } from '../terminal/blocks.ts';
 import { textPairs, textTable } from '../terminal/text-table.ts';
@@ -93,9 +93,10 @@ function resultText(result: Json): Printable {
   return `${JSON.stringify(result, null, 2)}\n`;
 }
 
-function jobText({ job_id: id, status, approval_id: approvalId }: JsonObject): string {
+function jobText(job: JsonObject): string {
+  const { job_id: id, status, waits_until: until } = job;
   if (status === 'waiting')
-    return `job ${id} waits and runs when a person approves it ("atmo approve ${approvalId}"); "atmo jobs ${id}" tells its result\n`;
+    return `job ${id} waits until ${until} and runs when it is approved: ${approvalAdvice(job)}; "atmo jobs ${id}" tells its result\n`;
   return `job ${id} is ${status}; "atmo jobs ${id}" tells its result\n`;
 }
 

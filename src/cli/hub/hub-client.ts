@@ -251,7 +251,7 @@ export function codeIn({ code }: JsonObject): ErrorCode | undefined {
 }
 
 /** Returns the advice for APPROVAL_REQUIRED. For a call on another hub, an approver of that hub must approve, there or on this hub. */
-function approvalAdvice({ approval_id: id, node_id: hubId, node_name: name = hubId }: JsonObject): string {
+export function approvalAdvice({ approval_id: id, node_id: hubId, node_name: name = hubId }: JsonObject): string {
   if (typeof hubId !== 'string') return `a person agrees with "atmo approve ${id}"`;
   return `there a person agrees with "atmo approve ${id}", or here, with a key enrolled there, with "atmo approve ${id} --hub ${name}"`;
 }

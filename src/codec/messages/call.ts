@@ -88,8 +88,8 @@ const TOOL_INVOKE = message({
   /** Time limit in milliseconds that the call had when the entry hub signed it. */
   timeoutMs: required(12, uint({ max: 0xffff_ffff })),
   idempotencyKey: optional(13, text({ max: 256 })),
-  /** With `job`, the executing hub returns a job at once. */
-  mode: required(14, choice({ sync: 1, job: 2 })),
+  /** With `job`, the executing hub returns a job at once. With `waiting_job`, the job waits if people have to approve the call first. */
+  mode: required(14, choice({ sync: 1, job: 2, waiting_job: 3 })),
 });
 
 type InvokeStatement = ValueOf<typeof TOOL_INVOKE>;

@@ -5,6 +5,7 @@ import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import { escapeAllHidden } from '../../core/untrusted-text.ts';
 import type { CallPort, JobPort } from '../../http/ports.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { copyJsonObject, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
 import { maskSecrets } from '../../tools/schema/secrets.ts';
 import type { McpCaller, ToolRun, ToolRunner } from '../mcp-feature.ts';
 import { elicitation, neededCapabilities, RequestStates, type StateSubject, showsForms } from './elicitation.ts';
@@ -91,7 +92,8 @@ function isLong({ definition: { execution } }: Pick<RegisteredTool, 'definition'
 
 /**
  * Runs a long call as a job. Returns the result if the job ends soon. Otherwise, a client that supports tasks gets a `CreateTaskResult`.
- * Any other client gets the job id for `job_status`, unless it checks an output schema: then it waits for the result.
+ * Any other client gets the job id for `job_status`, unless it checks an output schema: then it waits for the result, also while people
+ * decide.
  */
 export class LongCalls {
   readonly #pipeline: LongCallParts['pipeline'];
@@ -110,7 +112,7 @@ export class LongCalls {
     const begun = await this.#pipeline.callAsync(lasting);
     if (begun.kind === 'refused') return begun.answer;
     const isTask = takesTasks(caller.clientCapabilities);
-    if (begun.job.status === 'waiting' && !isTask) return { status: 'running', handle: waitingHandle(begun.job) };
+    if (begun.job.status === 'waiting' && !isTask && !isTyped) return { status: 'running', handle: waitingHandle(begun.job) };
     const patienceMs = isTask ? TASK_PATIENCE_MS : isTyped ? Number.POSITIVE_INFINITY : JOB_PATIENCE_MS;
     const job = await this.#watch(begun.job, patienceMs, caller);
     if (hasEnded(job)) return outcomeOf(job);
@@ -144,9 +146,11 @@ function jobHandle({ job_id: id, tool, status }: JobView): JsonObject {
   return { content: [{ type: 'text', text }], structuredContent: { job_id: id, tool, status } };
 }
 
-function waitingHandle({ job_id: id, tool, status, approval_id: approvalId = '' }: JobView): JsonObject {
-  const text = `${tool} waits for a person as job ${id} and runs when that person approves it, ${approvalPlace({ approval_id: approvalId })}. Ask job_status with {"job_id": "${id}"} for its result; do not call the tool again.`;
-  return { content: [{ type: 'text', text }], structuredContent: { job_id: id, tool, status, approval_id: approvalId } };
+function waitingHandle(job: JobView): JsonObject {
+  const { job_id: id, tool, waits_until: until } = job;
+  const structuredContent = copyJsonObject(job, RESULT_LIMITS);
+  const text = `${tool} waits until ${until} for a person as job ${id} and runs when that person approves it, ${approvalPlace(structuredContent)}. Ask job_status with {"job_id": "${id}", "wait_seconds": 25} for its result; do not call the tool again.`;
+  return { content: [{ type: 'text', text }], structuredContent };
 }
 
 const APPROVAL_KEY = 'approval';

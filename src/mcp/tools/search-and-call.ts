@@ -225,11 +225,11 @@ export function proxyTools(parts: ProxyParts): readonly HomeTool[] {
         name: 'sensitive_tool',
         title: 'Ask for something dangerous',
         description:
-          'Runs a dangerous tool (unlock, open a garage, reset). A person has to approve each call: the first answer is APPROVAL_REQUIRED; call again with the same arguments once approved, within 10 minutes of that, or let it wait as a job. You cannot approve.',
+          'Runs a dangerous tool (unlock, open a garage, reset). A person has to approve each call: the first answer is APPROVAL_REQUIRED; repeat the call within 10 minutes of the approval, or let it wait as a job. You cannot approve.',
         parameters: {
           ...PARAMETERS,
           wait_for_approval: p.boolean({
-            description: 'true: waits as a job and runs when a person approves; job_status tells the result',
+            description: 'true: waits as a job, which runs once approved; ask job_status',
             default: false,
           }),
         },

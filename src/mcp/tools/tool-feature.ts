@@ -181,7 +181,8 @@ class ToolListView {
   async call(name: string, params: JsonObject, caller: McpCaller): Promise<JsonObject> {
     const tool = await this.#find(name, caller);
     const listing = isFull(caller.view) && tool.definition.returns.type === 'object' ? 'typed' : 'open';
-    return this.#parts.run({ tool, params, listing }, caller);
+    const waits = waitsForPeople(caller.view) && proxyOf(tool) === 'sensitive_tool';
+    return this.#parts.run({ tool, params, listing, ...(waits && { waitsForApproval: true }) }, caller);
   }
 
   /** Returns the parameter schema of a listed tool if clients repeat its arguments in headers. Returns undefined for other tools. */
@@ -208,6 +209,10 @@ class ToolListView {
 
 function isFull(view: McpView): boolean {
   return view.kind !== 'home' && view.isFull === true;
+}
+
+function waitsForPeople(view: McpView): boolean {
+  return view.kind !== 'home' && view.waits === true;
 }
 
 /** Returns whether a tool is in the view. Administration tools are in no list, because they would fill most of it. */

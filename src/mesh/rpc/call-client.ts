@@ -104,7 +104,8 @@ class MeshCallRouter implements CallRouter {
     const { versionRange, sessionId, idempotencyKey } = call;
     // Each attempt gets a new id, because the executing hub accepts each id only once.
     const id = `${PLAIN_ID.test(call.requestId) ? call.requestId : 'call'}~${randomUUID().slice(0, ID_SUFFIX_LENGTH)}`;
-    const token = tokens.textFor(call.principal, target);
+    const mode = this.#modeFor(target, call);
+    const token = tokens.textFor(call.principal, target, mode === 'waiting_job' ? 'waiting' : 'now');
     const invoke = signToolInvoke(
       {
         id,
@@ -120,12 +121,19 @@ class MeshCallRouter implements CallRouter {
         routing: { hopBudget: call.hopBudget },
         timeoutMs: this.#remainingMs(call),
         ...(idempotencyKey !== undefined && { idempotencyKey }),
-        mode: call.mode,
+        mode,
       },
       self.privateKey,
       call.tool.definition.parameters,
     );
     return { id, epoch, token, invoke };
+  }
+
+  /** A hub that does not know the mode `waiting_job` would refuse the message. It gets `job`, and answers APPROVAL_REQUIRED. */
+  #modeFor(target: HubId, { mode }: ForwardedCall): ForwardedCall['mode'] {
+    const { routes } = this.#context;
+    const readers = [target, routes.nextHop(target) ?? target];
+    return mode === 'waiting_job' && !readers.every((hub) => routes.reads(hub, 'wire:waiting')) ? 'job' : mode;
   }
 
   #chunkReader({ onChunk }: ForwardedCall, expected: ConstructorParameters<typeof PartReader>[1]): (part: Uint8Array) => void {

@@ -98,7 +98,7 @@ export class CallServer {
       const onChunk = this.#chunkSender(opened, request);
       const outcome = await this.#callPipeline(opened, { ...call, signal: request.signal, onDispatch, onChunk });
       // A job is accepted as soon as it exists.
-      if (opened.statement.mode === 'job' && outcome.kind === 'result') onDispatch();
+      if (opened.statement.mode !== 'sync' && outcome.kind === 'result') onDispatch();
       return { ...outcome, isDispatched };
     } catch (error) {
       if (!(error instanceof AtmoError)) throw error;
@@ -151,8 +151,8 @@ export class CallServer {
 
   async #callPipeline({ statement }: OpenedCall, call: CallRequest): Promise<Outcome> {
     const { pipeline, registry } = this.#collaborators;
-    if (statement.mode === 'job') {
-      const started = await pipeline.callAsync(call);
+    if (statement.mode !== 'sync') {
+      const started = await pipeline.callAsync({ ...call, ...(statement.mode === 'waiting_job' && { waitsForApproval: true }) });
       if (started.kind === 'job') return { kind: 'result', result: started.job as unknown as JsonObject };
       return outcomeOf(started.answer);
     }

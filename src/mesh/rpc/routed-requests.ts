@@ -113,7 +113,8 @@ export interface CallRoutes {
 
 /** Port: provides the token that this hub sends for a caller. Throws PERMISSION_DENIED if no token is bound to this hub's key. */
 export interface CallerTokens {
-  textFor(principal: Principal, executor: HubId): string;
+  /** With `waiting`, the token outlasts the longest time for which people can be asked to approve the call. */
+  textFor(principal: Principal, executor: HubId, use?: 'now' | 'waiting'): string;
 }
 
 /** Returns the error for a request that was made for an earlier start of the hub. */

@@ -1,4 +1,5 @@
 import type { CallWords } from '../../core/devices/call-words.ts';
+import { quoted } from '../../core/untrusted-text.ts';
 import { clockTime, dateText, type NoticeTexts } from './notice-texts.ts';
 
 const HOUR_MS = 3_600_000;
@@ -64,11 +65,12 @@ export const de: NoticeTexts = {
   call: CALL,
   approval: {
     title: 'Freigabe nötig',
-    text: ({ agent, call, count, untilMs, nowMs }) => {
+    text: ({ agent, hub, call, count, untilMs, nowMs }) => {
       const more = count === 1 ? '' : ` (${count} solche Anfragen warten)`;
       const isToday = dateText(untilMs) === dateText(nowMs);
       const until = isToday ? `${clockTime(untilMs)} Uhr` : `${clockTime(untilMs)} Uhr am ${dayText(untilMs)}`;
-      return `${agent} möchte: ${call}${more}. Entscheide bis ${until}.`;
+      const who = hub === undefined ? agent : `${agent} vom Hub ${quoted(hub)}`;
+      return `${who} möchte: ${call}${more}. Entscheide bis ${until}.`;
     },
   },
   leak: { title: 'Wasser ausgelaufen', text: (where) => `${where} meldet Wasser.` },

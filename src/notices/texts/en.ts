@@ -1,4 +1,5 @@
 import { ENGLISH_CALL } from '../../core/devices/call-words.ts';
+import { quoted } from '../../core/untrusted-text.ts';
 import { clockTime, dateText, type NoticeTexts } from './notice-texts.ts';
 
 const HOUR_MS = 3_600_000;
@@ -8,11 +9,12 @@ export const en: NoticeTexts = {
   call: ENGLISH_CALL,
   approval: {
     title: 'Approval needed',
-    text: ({ agent, call, count, untilMs, nowMs }) => {
+    text: ({ agent, hub, call, count, untilMs, nowMs }) => {
       const more = count === 1 ? '' : ` (${count} requests like this wait)`;
       const day = dateText(untilMs);
       const until = day === dateText(nowMs) ? clockTime(untilMs) : `${clockTime(untilMs)} on ${day}`;
-      return `${agent} wants: ${call}${more}. Decide until ${until}.`;
+      const who = hub === undefined ? agent : `${agent} of the hub ${quoted(hub)}`;
+      return `${who} wants: ${call}${more}. Decide until ${until}.`;
     },
   },
   leak: { title: 'Water leak', text: (where) => `${where} senses water.` },

@@ -28,6 +28,8 @@ interface DeviceText {
 
 interface RequestFacts {
   readonly agent: string;
+  /** Name of the other hub to which the agent belongs. */
+  readonly hub?: string;
   /** The call in the words of `call`. */
   readonly call: string;
   /** Number of requests like this that wait. */

@@ -160,6 +160,15 @@ describe('the token that a hub shows to another', () => {
     expect(shown.textFor(owner, 'hub-3')).not.toBe(first);
   });
 
+  test('for its owner outlasts the longest request for approval where the call waits', async () => {
+    const { away, here, verifier, shown } = await makePair();
+    const waiting = shown.textFor(owner, here.hub.hubId, 'waiting');
+    expect(shown.textFor(owner, here.hub.hubId)).not.toBe(waiting);
+    const { principal } = verifier.verify(waiting);
+    expect((principal.token?.expiresAtMs ?? 0) - away.clock.now()).toBeGreaterThan(86_400_000);
+    expect(principal.token).toMatchObject({ allowedNodes: [here.hub.hubId], keys: [away.hub.publicKey] });
+  });
+
   test('for an agent that it can speak for is its own', async () => {
     const { away, shown } = await makePair();
     const { principal } = away.verifier.verify(away.rootToken({ meshId: MESH }));

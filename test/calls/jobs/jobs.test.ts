@@ -77,6 +77,27 @@ describe('a job', () => {
     expect(await status()).toMatchObject({ result: { status: 'cancelled' } });
   });
 
+  test('is told once it has ended to whom asks job_status to wait, and as it is when the time is over', async () => {
+    const setup = makePipeline();
+    for (const tool of jobTools(jobsHere(setup.jobs))) setup.registry.register(tool);
+    const gate = Promise.withResolvers<string>();
+    setup.registry.register(makeTool({ ...asJob, handler: () => gate.promise }));
+    const id = await startJob(setup);
+    const asked = () => setup.pipeline.call({ principal: me, tool: 'job_status', params: { job_id: id, wait_seconds: 10 } });
+    const over = asked();
+    for (let second = 0; second < 10; second++) {
+      await settled();
+      setup.clock.advance(1_000);
+    }
+    expect(await over).toMatchObject({ result: { status: 'running' } });
+    const ended = asked();
+    await settled();
+    gate.resolve('done');
+    await settled();
+    setup.clock.advance(1_000);
+    expect(await ended).toMatchObject({ result: { status: 'succeeded', result: 'done' } });
+  });
+
   test('of the owner does not exist for an agent that calls itself owner, nor does the answer of its idempotency key', async () => {
     const impostor = { ...me, id: 'owner' };
     const { pipeline, registry, jobs } = makePipeline();

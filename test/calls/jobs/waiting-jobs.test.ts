@@ -171,6 +171,22 @@ describe('a job that waits', () => {
     expect([jobOf(id), lamp]).toMatchObject([{ status: 'failed', error: { code: 'TOKEN_EXPIRED' } }, []]);
   });
 
+  test('ends with its request once its token is revoked by the hub that issued it', async () => {
+    let isRevoked = false;
+    const open: typeof PLAIN_VAULT.open = (...sealed) => {
+      if (isRevoked) throw new AtmoError('TOKEN_INVALID', 'The token was revoked');
+      return PLAIN_VAULT.open(...sealed);
+    };
+    const { wait, waiting, jobOf, queue } = await home({ vault: { ...PLAIN_VAULT, open } });
+    const { job_id: id } = await wait();
+    waiting.endInvalid();
+    expect(jobOf(id)).toMatchObject({ status: 'waiting' });
+    isRevoked = true;
+    waiting.endInvalid();
+    expect(jobOf(id)).toMatchObject({ status: 'failed', error: { code: 'TOKEN_INVALID' } });
+    expect(queue.list()).toMatchObject([{ view: { state: 'withdrawn' } }]);
+  });
+
   test('shows its secret parameters nowhere, and runs with them', async () => {
     const sealed: Json[] = [];
     const vault: typeof PLAIN_VAULT = {

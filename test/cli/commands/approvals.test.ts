@@ -139,7 +139,10 @@ describe('a person', () => {
       const waits = await hub.atmo([...UNLOCK, '--wait-for-approval'], { ATMO_TOKEN: CALLER_TOKEN });
       const [request] = hub.queue.list();
       const id = request?.view.approval_id ?? '';
-      expect(waits).toMatchObject({ code: 0, out: expect.stringContaining(`runs when a person approves it ("atmo approve ${id}")`) });
+      expect(waits).toMatchObject({
+        code: 0,
+        out: expect.stringContaining(`runs when it is approved: a person agrees with "atmo approve ${id}"`),
+      });
       expect(request?.view).toMatchObject({ runs_when_approved: true });
       expect((await hub.atmo(['approve', id], env)).err).toContain('It runs when it is approved.');
     });

@@ -171,6 +171,15 @@ export const INVOKES: readonly ToolInvoke[] = [
   },
   {
     ...HEAD,
+    tool: 'matter:front_door_unlock@1.0.0',
+    params: {},
+    context: { agentId: 'kitchen', traceId: 'trace-789' },
+    routing: { hopBudget: 1 },
+    timeoutMs: 30_000,
+    mode: 'waiting_job',
+  },
+  {
+    ...HEAD,
     tool: 'analyze_image',
     params: { image: '/9j/4A==', note: '/9j/4A==', task: 'ocr' },
     context: { agentId: 'owner', traceId: 'trace-789' },

@@ -67,9 +67,22 @@ describe('a dangerous call', () => {
       job_id: view?.job_id,
       tool: 'matter:front_door_unlock@1.0.0',
       status: 'waiting',
+      created_at: view?.created_at,
       approval_id: view?.approval_id,
+      waits_until: view?.expires_at,
     });
     expect(JSON.stringify(answer.content)).toContain(`atmo approve ${view?.approval_id}`);
+    expect(opened).toEqual([]);
+  });
+
+  test('of a list whose address says so waits as a job, and of any other list is to be repeated', async () => {
+    const { httpApi, opened, pending } = await makeDoor();
+    const call = { name: 'front_door_unlock', arguments: { seconds: 5 } };
+    const waiting = await modernClient(httpApi, { token: TOKEN, path: '/mcp/devices?approvals=wait' });
+    expect(await waiting.callTool(call)).toMatchObject({ structuredContent: { status: 'waiting' } });
+    expect(pending()).toMatchObject([{ runs_when_approved: true }]);
+    const repeating = await modernClient(httpApi, { token: TOKEN, path: '/mcp/devices' });
+    expect(await repeating.callTool(call)).toMatchObject(PENDING);
     expect(opened).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { JobView } from '../../../src/calls/request-and-answer.ts';
 import type { Principal } from '../../../src/core/auth/principal.ts';
 import type { Json } from '../../../src/core/json.ts';
@@ -77,6 +77,20 @@ describe('a job on another hub', () => {
     executor.tap.current = () => undefined;
     const answer = entry.client.jobs.status(executor.id, job.job_id, { principal: agent, signal }).catch((error) => error.code);
     expect(await setup.within(11_000, answer, 500)).toBe('NODE_UNAVAILABLE');
+  });
+
+  test('waits for approval where every hub on the way knows such calls, and asks to be repeated where one does not', async () => {
+    const setup = await CallFixture.of(3);
+    await setup.connect([0, 1], [1, 2]);
+    const [entry, relay, executor] = [setup.hub(0), setup.hub(1), setup.hub(2)];
+    const tool = makeTool({ execution: { async_allowed: true } });
+    executor.registry.register(tool);
+    const started = vi.spyOn(executor.setup.pipeline, 'callAsync');
+    const forward = () => entry.client.router.forward(executor.id, setup.forwarded(tool, { mode: 'waiting_job' }));
+    await forward();
+    setup.firstHubs.add(relay.id);
+    await forward();
+    expect(started.mock.calls.map(([{ waitsForApproval }]) => waitsForApproval)).toEqual([true, undefined]);
   });
 
   test('that a tool does not run as is refused', async () => {
