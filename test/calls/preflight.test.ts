@@ -34,6 +34,7 @@ describe('a preflight', () => {
     ['another device', { params: { device_id: 'lock-1' } }, 'PERMISSION_DENIED'],
     ['wrong parameters', { params: {} }, 'VALIDATION_ERROR'],
     ['a wrong timeout', { timeoutMs: -1 }, 'VALIDATION_ERROR'],
+    ['partial results of a tool that has none', { wantsChunks: true }, 'NOT_SUPPORTED'],
   ] as const)('refuses %s as the call would', async (_, change, code) => {
     const { pipeline } = room();
     const request = { principal: holder, tool: 'dim', params: onLamp as Json, ...change };
@@ -41,6 +42,11 @@ describe('a preflight', () => {
     const answer = await pipeline.call(request);
     expect(verdict).toMatchObject({ allowed: false, error: { code } });
     expect(verdict.allowed === false && verdict.error).toEqual(answer.status === 'error' && answer.error);
+  });
+
+  test('refuses partial results of a tool that has none, before its parameters are known too', async () => {
+    const asked = { principal: holder, tool: 'dim', wantsChunks: true } as const;
+    expect(await room().pipeline.preflightTool(asked)).toMatchObject({ allowed: false, error: { code: 'NOT_SUPPORTED' } });
   });
 
   test('tells of rules, and of an approval without using it up', async () => {
