@@ -34,7 +34,7 @@ export async function startRowServer({ server, answer = {} }: ConnectorRow): Pro
       return mailServer();
     default: {
       const port = await freePort();
-      const started = await startServer(server, ARGUMENTS[server](port), port);
+      const started = await startServer(server, ARGUMENTS[server](port), { port });
       return { port, [Symbol.asyncDispose]: () => started.stop() };
     }
   }

@@ -52,6 +52,7 @@ export const WAITING: readonly string[] = [
   'mesh-lab',
   'reachability',
   'sandbox/sandbox-bounds',
+  'trusted-name',
   'virtual-home-network',
 ].map(testFile);
 

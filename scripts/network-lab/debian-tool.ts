@@ -31,6 +31,9 @@ const PACKAGES = {
   debootstrap: ['debootstrap'],
   'systemd-nspawn': ['systemd-container'],
   bwrap: ['bubblewrap'],
+  nginx: ['nginx', 'nginx-common'],
+  pebble: ['pebble'],
+  'pebble-challtestsrv': ['pebble'],
   mosquitto: ['mosquitto', 'libcjson1', 'libdlt2', 'libwrap0'],
   gpsd: ['gpsd', 'libgps28', 'libusb-1.0-0', 'libbluetooth3', 'libdbus-1-3'],
 } as const;

@@ -93,16 +93,20 @@ function failureOf(agent: JsonObject | undefined): string {
 const ENDING_DAYS = 14;
 const TRUSTED_ADVICE =
   'passkeys, notifications on phones and chat applications need a name with a trusted certificate: docs/trusted-certificate.md';
+const ACME_ADVICE =
+  'the hub tries again by itself, and at once after a restart (sudo systemctl restart atmosphere-edge): docs/trusted-certificate.md';
 
 /** Checks the certificate of the hub, and whether browsers trust it without further ado. */
 export function certificateCheck(hub: Pick<HubQuestions, 'tls'>, nowMs: number): Promise<CheckResult> {
   return guardedCheck('TLS certificate', async () => certificateFinding(await hub.tls(), nowMs));
 }
 
-function certificateFinding({ enabled, url, source, certificate_ends_at: endsAt }: JsonObject, nowMs: number): Finding {
+function certificateFinding(facts: JsonObject, nowMs: number): Finding {
+  const { enabled, url, source, certificate_ends_at: endsAt, issuer, problem } = facts;
   if (enabled !== true) return ok('none needed: the hub answers to this machine alone');
   const days = Math.floor((Date.parse(String(endsAt)) - nowMs) / DAY_MS);
-  const found = `${url}, until ${endsAt}`;
+  const found = `${url}${typeof issuer === 'string' ? `, by ${issuer}` : ''}, until ${endsAt}`;
+  if (typeof problem === 'string') return { state: days < 0 ? 'failed' : 'warning', found: `${found}. ${problem}`, advice: ACME_ADVICE };
   if (days >= ENDING_DAYS) return source === 'own_authority' ? { ...ok(found), advice: TRUSTED_ADVICE } : ok(found);
   const advice = 'the hub renews its own: see its log and its clock; one that you brought (http.tls.certificate_file) you renew';
   return { state: days < 0 ? 'failed' : 'warning', found, advice };

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { MeshPorts } from '../calls/mesh-ports.ts';
 import type { ToolRegistrar } from '../calls/registration/tool-registrar.ts';
 import type { UsageCounter } from '../calls/usage.ts';
+import { lazyFetch } from '../connectors/web/web-connector.ts';
 import type { PeopleDirectory, SignInService } from '../core/auth/people.ts';
 import type { Authenticator, Authorizer, Principal } from '../core/auth/principal.ts';
 import type { HubContext } from '../core/context.ts';
@@ -41,6 +42,7 @@ import { type HttpAddress, type HttpListener, HttpServer, type OpenListener, req
 import { INVITATION_GUESSES, ReadRateLimiter, TokenGuessLockout } from '../http/server/rate-limits.ts';
 import type { Route } from '../http/server/route.ts';
 import { type CertificateFacts, CertificateManager, type TlsOptions } from '../http/tls/certificate-manager.ts';
+import { DnsCommand } from '../http/tls/dns-command.ts';
 import { ToolCatalogue } from '../http/tool-catalogue.ts';
 import { VisibleHome } from '../http/visible-home.ts';
 import { McpEndpoint, type McpEndpointCollaborators } from '../mcp/mcp-endpoint.ts';
@@ -206,7 +208,7 @@ export class HttpApi implements Service {
 
   /** The hub's URL, known after the start. */
   get url(): string {
-    return serverUrl({ ...this.#address, port: this.#port }, this.#tls?.served.names);
+    return serverUrl({ ...this.#address, port: this.#port }, this.#tls?.served);
   }
 
   /** Returns what `GET /api/v1/tls` answers. */
@@ -397,7 +399,15 @@ export function openHttp(
 /** Returns the options of the listener. TLS is on by default, unless `host` is a loopback address. */
 function listenOptions({ http: { host, port, tls }, stateDir }: HubConfig, openListener: OpenListener | undefined): HttpApiOptions {
   const isServed = tls.isEnabled ?? !isLoopback(host);
-  return { host, port, ...(isServed && { tls: { ...tls, directory: join(stateDir, 'tls') } }), ...(openListener && { openListener }) };
+  const served = { directory: join(stateDir, 'tls'), names: tls.names, ...(tls.files && { files: tls.files }), ...acmeOptions(tls.acme) };
+  return { host, port, ...(isServed && { tls: served }), ...(openListener && { openListener }) };
+}
+
+/** Returns what the hub needs to get a certificate. Its requests go to public addresses and to the directory that the owner named. */
+function acmeOptions(config: HubConfig['http']['tls']['acme']): Pick<TlsOptions, 'acme'> {
+  if (!config) return {};
+  const fetch = lazyFetch([new URL(config.directory).host], 'http.tls.acme.directory', config.caFile);
+  return { acme: { config, fetch, dns: new DnsCommand({ command: config.dnsCommand, env: process.env }) } };
 }
 
 /** Returns the MCP endpoint. Its features and the SDK are loaded when the first client connects. */

@@ -127,11 +127,14 @@ function noticedAgent({ expiresAtMs, renewsItself, ...record }: AgentRecord): No
 
 function endingCertificates({ auth }: Infrastructure, page: CertificateFacts | undefined): readonly EndingCertificate[] {
   const member = auth.membership.membership.own();
-  return [
-    ...(page?.authority ? [{ of: 'authority' as const, endsAtMs: page.authority.endsAtMs }] : []),
-    ...(page && !page.authority ? [{ of: 'page' as const, endsAtMs: page.certificateEndsAtMs }] : []),
-    ...(member ? [{ of: 'mesh' as const, endsAtMs: member.expiresAtMs }] : []),
-  ];
+  return [...(page ? endOfPage(page) : []), ...(member ? [{ of: 'mesh' as const, endsAtMs: member.expiresAtMs }] : [])];
+}
+
+/** Returns the certificate of the page that is about to end first: that of its name, of the hub's authority, or one that the owner gave. */
+function endOfPage({ source, certificateEndsAtMs, authority, problem }: CertificateFacts): readonly EndingCertificate[] {
+  const failed = problem === undefined ? {} : { problem };
+  if (source === 'acme') return [{ of: 'name', endsAtMs: certificateEndsAtMs, ...failed }];
+  return [authority ? { of: 'authority', endsAtMs: authority.endsAtMs, ...failed } : { of: 'page', endsAtMs: certificateEndsAtMs }];
 }
 
 async function offeredUpdates({ matter }: Infrastructure): Promise<readonly OfferedUpdate[]> {

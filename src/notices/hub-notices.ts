@@ -22,6 +22,8 @@ const ENOUGH_BYTES = 768 * 1_048_576;
 export interface EndingCertificate {
   readonly of: CertificateOf;
   readonly endsAtMs: number;
+  /** Why the hub could not get or renew the certificate of its name. It is told at once, long before the end. */
+  readonly problem?: string;
 }
 
 /** An update that can be installed. */
@@ -96,16 +98,20 @@ export class HubNotices implements Service {
 
   #checkCertificates(): void {
     const { certificates, time } = this.#collaborators;
-    const ending = certificates().filter(({ endsAtMs }) => endsAtMs - time.now() <= WARN_CERTIFICATE_MS);
-    this.#publish(
-      'certificate',
-      ending.map(({ of, endsAtMs }) => ({
-        kind: 'certificate',
-        name: `certificate/${of}`,
-        write: ({ certificate }) => ({ title: certificate.title, text: certificate.text[of](endsAtMs) }),
-        path: '/#/settings',
-      })),
-    );
+    const all = certificates();
+    const ending = all.filter(({ endsAtMs }) => endsAtMs - time.now() <= WARN_CERTIFICATE_MS);
+    const problem = all.find((one) => one.problem !== undefined)?.problem;
+    this.#publish('certificate', [
+      ...ending.map(
+        ({ of, endsAtMs }): Subject => ({
+          kind: 'certificate',
+          name: `certificate/${of}`,
+          write: ({ certificate }) => ({ title: certificate.title, text: certificate.text[of](endsAtMs) }),
+          path: '/#/settings',
+        }),
+      ),
+      ...(problem === undefined ? [] : [notRenewed(problem)]),
+    ]);
   }
 
   #checkBackup(): void {
@@ -149,6 +155,15 @@ export class HubNotices implements Service {
     for (const subject of subjects) publisher.begin(subject);
     publisher.endMissing(kind, new Set(subjects.map(({ name }) => name)));
   }
+}
+
+function notRenewed(problem: string): Subject {
+  return {
+    kind: 'certificate',
+    name: 'certificate/not-renewed',
+    write: ({ certificate: { notRenewed: texts } }) => ({ title: texts.title, text: texts.text(problem) }),
+    path: '/#/settings',
+  };
 }
 
 /**

@@ -32,10 +32,13 @@ export class RunningHub implements AsyncDisposable {
   readonly log: string[];
   readonly #token: string;
   readonly #stateDir: string;
+  /** The address at which the owner asks: over plain HTTP, which a hub takes from its own machine even if it speaks TLS to others. */
+  readonly #localUrl: string;
 
   private constructor(process: ChildProcess, facts: { url: string; token: string; log: string[]; stateDir: string }) {
     this.process = process;
     this.url = facts.url;
+    this.#localUrl = facts.url.startsWith('https:') ? `http://127.0.0.1:${new URL(facts.url).port}` : facts.url;
     this.log = facts.log;
     this.#token = facts.token;
     this.#stateDir = facts.stateDir;
@@ -92,7 +95,7 @@ export class RunningHub implements AsyncDisposable {
   }
 
   request(path: string, init: RequestInit & { headers?: Record<string, string> } = {}): Promise<Response> {
-    const sent = fetch(`${this.url}${path}`, { ...init, headers: { authorization: `Bearer ${this.#token}`, ...init.headers } });
+    const sent = fetch(`${this.#localUrl}${path}`, { ...init, headers: { authorization: `Bearer ${this.#token}`, ...init.headers } });
     return sent.catch((cause: unknown) => {
       if (!hasEnded(this.process)) throw cause;
       throw new Error(`${path}: the hub ${endOf(this.process)}; its log ends with\n${this.log.slice(-20).join('\n')}`, { cause });

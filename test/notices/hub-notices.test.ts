@@ -67,6 +67,22 @@ describe('the hub tells', () => {
     expect(told()).toEqual([expect.stringMatching(/^token: The token of claude ends on 2026-01-\d\d\. Make a new one/)]);
   });
 
+  test('at once of a certificate that could not be renewed, and again only after it could', async () => {
+    const { state, check, told, clock } = await hub();
+    const page = { of: 'name' as const, endsAtMs: clock.now() + 29 * DAY_MS };
+    const problem = 'The certificate for hub.example.org could not be renewed: no such zone';
+    state.certificates = [{ ...page, problem }];
+    await check();
+    await check();
+    const text = `certificate: ${problem}. The hub tries again by itself, and at once after a restart.`;
+    expect(told()).toEqual([text]);
+    state.certificates = [page];
+    await check();
+    state.certificates = [{ ...page, problem }];
+    await check();
+    expect(told()).toEqual([text, text]);
+  });
+
   test('of a certificate fourteen days before its end, until it is renewed', async () => {
     const { state, check, told, clock, publisher } = await hub();
     state.certificates = [{ of: 'page', endsAtMs: clock.now() + 15 * DAY_MS }];

@@ -176,10 +176,11 @@ const showTls: Command = {
       const pairs = {
         address: url,
         fingerprint: facts.fingerprint_sha256,
-        certificate: certificate ?? "the owner's own",
+        certificate: certificate ?? (facts.source === 'acme' ? `by ${facts.issuer}` : "the owner's own"),
         names: textsOf(facts.names).join(', '),
         ends: facts.certificate_ends_at,
-        elsewhere: `ATMO_URL=${url} atmo tls trust ${facts.fingerprint_sha256}`,
+        ...(typeof facts.problem === 'string' && { problem: facts.problem }),
+        elsewhere: facts.source === 'acme' ? `atmo login ${url}` : `ATMO_URL=${url} atmo tls trust ${facts.fingerprint_sha256}`,
       };
       return [picture, '\n', textPairs(pairs)];
     });

@@ -16,6 +16,8 @@ export interface HttpRequest {
   readonly signal: AbortSignal;
   /** Resolves the host name; default: the resolver of the operating system. */
   readonly lookup?: LookupFunction;
+  /** Certificates in PEM of the only authorities to trust; default: those that Node trusts. */
+  readonly ca?: string;
 }
 
 /** Error code of a connection that was not established in time. */
@@ -27,13 +29,14 @@ const DEFAULT_HEADERS = { accept: '*/*', 'accept-encoding': 'gzip, deflate, br',
  * `failure(code)`, where `code` is an error code such as `ECONNREFUSED`.
  */
 export async function sendRequest(
-  { url, method, headers, body, signal, lookup }: HttpRequest,
+  { url, method, headers, body, signal, lookup, ca }: HttpRequest,
   failure: (code: string) => unknown,
 ): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const fail = (code: string) => reject(failure(code));
   const send = url.protocol === 'https:' ? requestHttps : requestHttp;
-  const request = send(url, { method, headers: { ...DEFAULT_HEADERS, ...headers }, signal, agent: false, ...(lookup && { lookup }) });
+  const trust = { ...(lookup && { lookup }), ...(ca !== undefined && { ca }) };
+  const request = send(url, { method, headers: { ...DEFAULT_HEADERS, ...headers }, signal, agent: false, ...trust });
   request.once('response', resolve);
   const isReady = url.protocol === 'https:' ? 'secureConnect' : 'connect';
   request.once('socket', (socket) => limitConnectTime(socket, { isReady, onTimeout: () => fail(CONNECT_TIMEOUT) }));

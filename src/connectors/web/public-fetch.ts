@@ -1,9 +1,10 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
+import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
 import { orAborted } from '../../core/clock.ts';
-import { AtmoError, invalidInput } from '../../core/errors.ts';
+import { AtmoError, invalidInput, systemCode } from '../../core/errors.ts';
 import { certificateFailure, connectionCode, headersOf, readDecodedBody, sendRequest } from '../http-client/http-request.ts';
 import { discoverNat64, type EmbeddedIpv4, embeddedIpv4, hostRule, isPublicAddress } from './address-policy.ts';
 
@@ -41,6 +42,8 @@ interface PublicFetchOptions {
   readonly allowedHosts?: readonly string[];
   /** The setting that has these hosts, for error messages. */
   readonly setting?: string;
+  /** File with the certificates in PEM of the only authorities to trust; default: those that Node trusts. It is read for each request. */
+  readonly caFile?: string;
   /** Resolves host names; default: the machine's resolver. */
   readonly resolve?: ResolveHost;
   /** Returns the NAT64 translation of this network; default: `discoverNat64`. */
@@ -50,6 +53,7 @@ interface PublicFetchOptions {
 }
 
 interface Attempt extends PublicRequest {
+  readonly ca?: string;
   readonly addresses: readonly LookupAddress[];
   readonly target: URL;
 }
@@ -65,7 +69,7 @@ const REDIRECTS = [301, 302, 303, 307, 308];
  */
 export function publicFetch(options: PublicFetchOptions = {}): FetchPublic {
   const { allowedHosts = [], resolve = resolveHost, translation = discoverNat64, timeoutMs = 30_000 } = options;
-  const { setting = 'connectors.web.allowed_hosts' } = options;
+  const { setting = 'connectors.web.allowed_hosts', caFile } = options;
   const isAllowed = hostRule(allowedHosts);
   const addressesOf = async (target: URL, signal: AbortSignal) => {
     const addresses = await resolveTarget(target, { resolve, signal });
@@ -80,7 +84,8 @@ export function publicFetch(options: PublicFetchOptions = {}): FetchPublic {
     const limit = AbortSignal.timeout(timeoutMs);
     const signal = AbortSignal.any([request.signal, limit]);
     try {
-      return await followRedirects({ ...request, signal }, addressesOf);
+      const trusted = caFile === undefined ? {} : { ca: authoritiesIn(caFile) };
+      return await followRedirects({ ...request, ...trusted, signal }, addressesOf);
     } catch (error) {
       request.signal.throwIfAborted();
       if (limit.aborted) throw new AtmoError('TIMEOUT', `${quotedUrl(request.url)} did not answer in full within ${timeoutMs} ms`);
@@ -90,7 +95,7 @@ export function publicFetch(options: PublicFetchOptions = {}): FetchPublic {
 }
 
 async function followRedirects(
-  request: PublicRequest,
+  request: Omit<Attempt, 'addresses' | 'target'>,
   addressesOf: (target: URL, signal: AbortSignal) => Promise<readonly LookupAddress[]>,
 ): Promise<PublicResponse> {
   let target = parseWebUrl(request.url);
@@ -116,6 +121,14 @@ function parseWebUrl(text: string, base?: URL): URL {
   return url;
 }
 
+function authoritiesIn(caFile: string): string {
+  try {
+    return readFileSync(caFile, 'utf8');
+  } catch (cause) {
+    throw new AtmoError('CONFIG_INVALID', `ca_file names ${caFile}, which cannot be read (${systemCode(cause)})`, {}, { cause });
+  }
+}
+
 async function resolveTarget(
   { hostname }: URL,
   { resolve, signal }: { readonly resolve: ResolveHost; readonly signal: AbortSignal },
@@ -135,10 +148,10 @@ async function resolveHost(hostname: string): Promise<readonly LookupAddress[]> 
   return lookup(hostname, { all: true });
 }
 
-function sendAttempt({ target, method = 'GET', accept = '*/*', signal, addresses, ...attempt }: Attempt): Promise<IncomingMessage> {
+function sendAttempt({ target, method = 'GET', accept = '*/*', signal, addresses, ca, ...attempt }: Attempt): Promise<IncomingMessage> {
   const lookup = pinnedLookup(addresses);
   const headers = { accept, ...attempt.headers };
-  const content = attempt.body && { body: attempt.body };
+  const content = { ...(attempt.body && { body: attempt.body }), ...(ca !== undefined && { ca }) };
   return sendRequest({ url: target, method, headers, signal, lookup, ...content }, (code) =>
     signal.aborted ? signal.reason : unreachable(target.hostname, code),
   );

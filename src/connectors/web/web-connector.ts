@@ -48,10 +48,12 @@ function searchTool(search: SearchConfig | undefined, env: NodeJS.ProcessEnv): R
 
 /**
  * Returns a fetch that loads `publicFetch` at its first request. Without a request, the hub saves the memory for HTTP, TLS and
- * decompression. Throws CONFIG_INVALID at once if a network in `allowedHosts` is malformed. `setting` is the setting with these hosts.
+ * decompression. Throws CONFIG_INVALID at once if a network in `allowedHosts` is malformed. `setting` is the setting with these hosts,
+ * `caFile` a file with the only authorities to trust.
  */
-export function lazyFetch(allowedHosts: readonly string[] = [], setting = 'connectors.web.allowed_hosts'): FetchPublic {
+export function lazyFetch(allowedHosts: readonly string[] = [], setting = 'connectors.web.allowed_hosts', caFile?: string): FetchPublic {
   hostRule(allowedHosts);
-  const made = lazy(async () => (await import('./public-fetch.ts')).publicFetch({ allowedHosts, setting }));
+  const options = { allowedHosts, setting, ...(caFile !== undefined && { caFile }) };
+  const made = lazy(async () => (await import('./public-fetch.ts')).publicFetch(options));
   return async (request) => (await made())(request);
 }

@@ -97,7 +97,10 @@ export function tlsRoutes({ certificates, url }: TlsCollaborators): readonly Rou
       path: '/api/v1/tls',
       summary: 'How other machines reach the hub over TLS, and the fingerprint that they compare',
       answers: {
-        200: { description: '`enabled`, `url`, and with TLS `source`, `fingerprint_sha256`, `names` and when the certificates end' },
+        200: {
+          description:
+            '`enabled`, `url`, and with TLS `source` (`own_authority`, `files` or `acme`), `fingerprint_sha256`, `names`, `issuer`, when the certificates end, and the `problem` of a certificate that could not be renewed',
+        },
       },
       handle: () => json(certificates ? certificateView(certificates.facts(), url()) : { enabled: false, url: url() }),
     }),
@@ -110,14 +113,17 @@ const CERTIFICATE_HEADERS = {
 };
 
 /** Returns what people learn about the hub's TLS. */
-export function certificateView({ source, fingerprint, names, certificateEndsAtMs, authority }: CertificateFacts, url: string) {
+export function certificateView({ source, fingerprint, names, issuer, problem, ...ends }: CertificateFacts, url: string) {
+  const { certificateEndsAtMs, authority } = ends;
   return {
     enabled: true,
     url,
     source: source.replace('-', '_'),
     fingerprint_sha256: fingerprint,
     names,
+    issuer,
     certificate_ends_at: new Date(certificateEndsAtMs).toISOString(),
     ...(authority && { authority_ends_at: new Date(authority.endsAtMs).toISOString() }),
+    ...(problem !== undefined && { problem }),
   };
 }

@@ -304,9 +304,12 @@ export class ConnectionLimiter {
   }
 }
 
-/** Returns the hub's URL for clients. If the server listens on all interfaces, the URL contains the best name in the certificate. */
-export function serverUrl({ host, port }: HttpAddress, certified: readonly string[] | undefined): string {
-  const name = certified !== undefined && isWildcard(host) ? bestName(certified) : host;
+/**
+ * Returns the hub's URL for clients. It contains the name for which an ACME authority has signed a certificate. Without one, it contains the
+ * address at which the server listens or, if it listens on all interfaces, the best name in the certificate.
+ */
+export function serverUrl({ host, port }: HttpAddress, certified: Pick<ServedCertificate, 'names' | 'named'> | undefined): string {
+  const name = certified?.named?.names[0] ?? (certified !== undefined && isWildcard(host) ? bestName(certified.names) : host);
   return `${certified === undefined ? 'http' : 'https'}://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }
 

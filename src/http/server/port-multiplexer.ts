@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls';
 import { AtmoError } from '../../core/errors.ts';
-import type { ServedCertificate } from '../tls/certificate-manager.ts';
+import type { NamedCertificate, ServedCertificate } from '../tls/certificate-manager.ts';
 import { isLoopback } from './addresses.ts';
 import { refuseSocket } from './answer.ts';
 
@@ -21,16 +21,16 @@ const HANDSHAKE_TIMEOUT_MS = 10_000;
 export class PortMultiplexer {
   readonly #handler: ConnectionHandler;
   readonly #waiting = new Set<Socket>();
-  #context: SecureContext;
+  #contextFor: (name: string) => SecureContext;
 
   constructor(handler: ConnectionHandler, certificate: ServedCertificate) {
     this.#handler = handler;
-    this.#context = contextOf(certificate);
+    this.#contextFor = contextsOf(certificate);
   }
 
   /** Sets the certificate for new connections. Existing connections keep theirs. */
   setCertificate(certificate: ServedCertificate): void {
-    this.#context = contextOf(certificate);
+    this.#contextFor = contextsOf(certificate);
   }
 
   accept(socket: Socket): void {
@@ -57,7 +57,9 @@ export class PortMultiplexer {
   }
 
   #startTls(raw: Socket): void {
-    const socket = new TLSSocket(raw, { isServer: true, secureContext: this.#context });
+    const contextFor = this.#contextFor;
+    const SNICallback = (name: string, done: (error: null, context: SecureContext) => void) => done(null, contextFor(name));
+    const socket = new TLSSocket(raw, { isServer: true, secureContext: contextFor(''), SNICallback });
     socket.on('error', () => raw.destroy());
     socket.once('secure', () => this.#serve(socket, raw));
   }
@@ -75,7 +77,15 @@ const PLAIN_HTTP_REFUSED = new AtmoError(
   'This port takes no plain HTTP from other machines; use https:// (see "atmo tls")',
 );
 
-function contextOf({ chain, key }: ServedCertificate): SecureContext {
+/** Returns a function that chooses the certificate for the name for which a client asks (Server Name Indication, RFC 6066 §3). */
+function contextsOf({ named, ...usual }: ServedCertificate): (name: string) => SecureContext {
+  const context = contextOf(usual);
+  if (!named) return () => context;
+  const special = contextOf(named);
+  return (name) => (named.names.includes(name.toLowerCase()) ? special : context);
+}
+
+function contextOf({ chain, key }: NamedCertificate): SecureContext {
   return createSecureContext({ cert: chain, key, minVersion: 'TLSv1.2' });
 }
 

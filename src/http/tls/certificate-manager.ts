@@ -8,6 +8,8 @@ import type { EventBus } from '../../core/events.ts';
 import { repairReporter } from '../../core/files/recoverable-file.ts';
 import type { HubProblems } from '../../core/health.ts';
 import type { Service } from '../../core/lifecycle.ts';
+import { visibleText } from '../../core/untrusted-text.ts';
+import { AcmeCertificate, type AcmeOptions } from './acme-certificate.ts';
 import { OwnCertificates, TlsFiles } from './own-certificates.ts';
 import { covers, type MachineNames, namesIn, namesOf } from './x509.ts';
 
@@ -19,6 +21,8 @@ export interface TlsOptions {
   readonly names: readonly string[];
   /** Files of the owner's certificate. If present, the server uses it instead of a certificate from the hub's authority. */
   readonly files?: CertificateFiles;
+  /** How the hub gets a certificate for names from an authority that browsers trust. Clients that ask for another name get the hub's own. */
+  readonly acme?: AcmeOptions;
 }
 
 interface CertificateManagerCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
@@ -31,12 +35,17 @@ interface CertificateManagerCollaborators extends Pick<HubContext, 'clock' | 'lo
 
 /** Public facts about the hub's certificate. */
 export interface CertificateFacts {
-  /** Where the certificate comes from: the hub's own authority, or files of the owner. */
-  readonly source: 'own-authority' | 'files';
-  /** SHA-256 of the authority's certificate, as AA:BB:…. If `source` is `files`, it is the SHA-256 of the owner's certificate. */
+  /** Where the certificate comes from: the hub's own authority, files of the owner, or an ACME authority. */
+  readonly source: 'own-authority' | 'files' | 'acme';
+  /** SHA-256 of the own authority's certificate, as AA:BB:…. If `source` is `files`, it is the SHA-256 of the owner's certificate. */
   readonly fingerprint: string;
+  /** The names and addresses of the hub, those of the certificate first. */
   readonly names: readonly string[];
+  /** Who signed the certificate, such as `Let's Encrypt R11`. */
+  readonly issuer: string;
   readonly certificateEndsAtMs: number;
+  /** Why the hub could not get or renew the certificate of the ACME authority; absent if it could. */
+  readonly problem?: string;
   /** The certificate of the hub's authority, and its expiry; absent if the owner has provided the server's certificate. */
   readonly authority?: { readonly pem: string; readonly endsAtMs: number };
 }
@@ -49,6 +58,7 @@ export class CertificateManager implements Service {
   readonly #parts: CertificateManagerCollaborators;
   readonly #options: TlsOptions;
   readonly #source: CertificateSource;
+  readonly #acme: AcmeCertificate | undefined;
   #served: ServedCertificate | undefined;
   #problem: string | undefined;
   #stop = () => {};
@@ -61,9 +71,10 @@ export class CertificateManager implements Service {
     const { machine = thisMachine } = collaborators;
     const { names: configured, host } = options;
     const names = { all: () => namesOf({ host, configured, ...machine() }), configured };
-    this.#source = options.files
-      ? new CertificateFromFiles(options.files)
-      : new OwnCertificates(new TlsFiles(options.directory, repairReporter(collaborators)), names);
+    const files = new TlsFiles(options.directory, repairReporter(collaborators));
+    this.#source = options.files ? new CertificateFromFiles(options.files) : new OwnCertificates(files, names);
+    const { clock, time, logger } = collaborators;
+    this.#acme = options.acme && new AcmeCertificate({ clock, time, logger, files, onChange: () => this.#acmeChanged() }, options.acme);
   }
 
   /**
@@ -71,12 +82,14 @@ export class CertificateManager implements Service {
    * the hub is faulty.
    */
   async start(): Promise<void> {
-    this.#serve(this.#source.current(this.#parts.time.now()));
+    await this.#acme?.start();
+    this.#serve(this.#current());
     this.#stop = repeat(this.#parts.clock, CHECK_MS, () => this.#check());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop();
+    await this.#acme?.[Symbol.asyncDispose]();
   }
 
   /** The current certificate. Throws CONFLICT before the start. */
@@ -91,28 +104,44 @@ export class CertificateManager implements Service {
 
   /** Returns whether a name or address (without brackets) is in the certificate or in the configuration. */
   isOwnName(name: string): boolean {
-    return covers(this.served.names, name) || covers(this.#options.names, name);
+    const { names, named } = this.served;
+    return [names, named?.names ?? [], this.#options.names].some((known) => covers(known, name));
   }
 
   facts(): CertificateFacts {
-    const { chain, authority, names } = this.served;
-    const own = new X509Certificate(chain);
+    const { chain, authority, names, named } = this.served;
+    const shown = new X509Certificate(named?.chain ?? chain);
     const root = authority === undefined ? undefined : new X509Certificate(authority);
+    const problem = this.#acme?.problem;
     return {
-      source: root ? 'own-authority' : 'files',
-      fingerprint: (root ?? own).fingerprint256,
-      names,
-      certificateEndsAtMs: Date.parse(own.validTo),
+      source: named ? 'acme' : root ? 'own-authority' : 'files',
+      fingerprint: (root ?? shown).fingerprint256,
+      names: [...new Set([...(named?.names ?? []), ...names])],
+      issuer: issuerOf(shown),
+      certificateEndsAtMs: Date.parse(shown.validTo),
+      ...(problem !== undefined && { problem }),
       ...(root && { authority: { pem: root.toString(), endsAtMs: Date.parse(root.validTo) } }),
     };
+  }
+
+  #current(): ServedCertificate {
+    const served = this.#source.current(this.#parts.time.now());
+    const named = this.#acme?.certificate;
+    return named ? { ...served, named } : served;
+  }
+
+  #acmeChanged(): void {
+    this.#check();
+    const message = this.#acme?.problem;
+    if (message !== undefined) this.#parts.events.emit('hub.warning', 'tls', { warning: 'tls.acme', message });
   }
 
   /** Renews the certificate if needed. If that fails, reports a problem and keeps the current certificate. */
   #check(): void {
     try {
-      const served = this.#source.current(this.#parts.time.now());
+      const served = this.#current();
       this.#problem = undefined;
-      if (served.chain !== this.#served?.chain || served.key !== this.#served.key) this.#serve(served);
+      if (!isSame(served, this.#served) || !isSame(served.named, this.#served?.named)) this.#serve(served);
     } catch (thrown) {
       this.#warn(toAtmoError(thrown).message);
     }
@@ -124,9 +153,9 @@ export class CertificateManager implements Service {
     const { madeBecause } = served;
     if (before === undefined && madeBecause === undefined) return;
     this.#tell(served);
-    const { fingerprint, certificateEndsAtMs } = this.facts();
+    const { fingerprint, certificateEndsAtMs, issuer } = this.facts();
     const ends = new Date(certificateEndsAtMs).toISOString();
-    this.#parts.logger.info('tls.certificate', { fingerprint, ends, ...(madeBecause !== undefined && { reason: madeBecause }) });
+    this.#parts.logger.info('tls.certificate', { fingerprint, issuer, ends, ...(madeBecause !== undefined && { reason: madeBecause }) });
     if (before?.authority !== undefined && before.authority !== served.authority) {
       this.#warn(`The hub has a new authority, which every client has to trust anew: ${fingerprint}`);
     }
@@ -141,22 +170,38 @@ export class CertificateManager implements Service {
   }
 }
 
+/** Returns who signed a certificate: its organization and its name. */
+function issuerOf({ issuer }: X509Certificate): string {
+  const parts = ['O', 'CN'].flatMap((key) => new RegExp(`^${key}=(.+)$`, 'm').exec(issuer)?.[1] ?? []);
+  return visibleText(parts.join(' '), 120);
+}
+
 function thisMachine(): MachineNames {
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
   return { hostName: hostname(), addresses };
 }
 
 /** A certificate with its key, as a TLS handshake needs it. */
-export interface ServedCertificate {
+export interface NamedCertificate {
   /** Certificates in PEM: the server's own first, then those of its issuers. */
   readonly chain: string;
   /** Private key in PEM. */
   readonly key: string;
+  readonly names: readonly string[];
+}
+
+/** The certificate that clients get, and a second one for those that ask for one of its names. */
+export interface ServedCertificate extends NamedCertificate {
   /** Certificate of the hub's own authority in PEM; absent if the owner has provided the certificate. */
   readonly authority?: string;
-  readonly names: readonly string[];
+  /** Certificate of an ACME authority; absent if the hub has none. */
+  readonly named?: NamedCertificate;
   /** Why the certificate was made now; absent if it already existed. */
   readonly madeBecause?: string;
+}
+
+function isSame(one: NamedCertificate | undefined, other: NamedCertificate | undefined): boolean {
+  return one?.chain === other?.chain && one?.key === other?.key;
 }
 
 /** Port: a source of certificates. */

@@ -145,7 +145,8 @@ function servedCertificate(certificate: X509Certificate, key: string, authority:
   return { chain: `${certificate.toString()}${root}`, key, authority: root, names: namesIn(certificate) };
 }
 
-type FileName = 'ca.crt' | 'ca.key' | 'server.crt' | 'server.key';
+/** `acme.pem` has a certificate with its key, so that a crash never leaves one without the other. */
+type FileName = 'ca.crt' | 'ca.key' | 'server.crt' | 'server.key' | 'acme.pem' | 'acme-account.key';
 
 /** The folder with the hub's own certificates and keys. No other user may read its files. */
 export class TlsFiles {
@@ -180,7 +181,11 @@ export class TlsFiles {
   }
 
   #kept(name: FileName): RecoverableFile {
-    const isWhole = name.endsWith('.key') ? isKey : isCertificate;
+    const isWhole = name.endsWith('.key')
+      ? isKey
+      : name.endsWith('.crt')
+        ? isCertificate
+        : (text: string) => isKey(text) && isCertificate(text);
     return new RecoverableFile({ path: this.path(name), isWhole, onRepaired: this.#onRepaired });
   }
 }

@@ -108,6 +108,8 @@ const EXTENSION = {
   extendedKeyUsage: '2.5.29.37',
 };
 const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
+/** Attribute of a certificate request that lists the wanted extensions (RFC 2985 §5.4.2). */
+const EXTENSION_REQUEST = '1.2.840.113549.1.9.14';
 /** The key usages keyCertSign and cRLSign: bits 5 and 6 (RFC 5280 §4.2.1.3). */
 const SIGNS_CERTIFICATES = der.bits(Buffer.from([0b0000_0110]), 1);
 /** The key usage digitalSignature: bit 0. */
@@ -147,6 +149,18 @@ export function makeServerCertificate(authority: Issuer, names: readonly string[
     ],
   });
   return { certificate, key: pemOf(privateKey) };
+}
+
+/** Returns a request for a certificate for these DNS names, in DER and signed with their private key (PKCS #10, RFC 2986). */
+export function makeCertificateRequest(privateKey: KeyObject, names: readonly string[]): Buffer {
+  const altNames = der.sequence(extension('altName', der.sequence(...names.map(generalName))));
+  const toBeSigned = der.sequence(
+    der.integer(Buffer.from([0])),
+    der.sequence(),
+    createPublicKey(privateKey).export({ type: 'spki', format: 'der' }),
+    der.explicit(0, der.sequence(der.oid(EXTENSION_REQUEST), der.set(altNames))),
+  );
+  return der.sequence(toBeSigned, der.sequence(der.oid(ECDSA_SHA256)), der.bits(sign('sha256', toBeSigned, privateKey)));
 }
 
 function newKey() {

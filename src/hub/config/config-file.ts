@@ -1,6 +1,7 @@
 import { CONNECTORS_SECTION } from '../../connectors/connectors-config.ts';
 import { type FileValue, section } from '../../core/config/config-section.ts';
 import { LOG_LEVELS } from '../../core/logger.ts';
+import { ACME_SECTION } from '../../http/tls/acme-config.ts';
 import { SENSORS_SECTION } from '../../sensors/sensor-config.ts';
 
 const positive = { type: 'integer', minimum: 1 } as const;
@@ -24,6 +25,7 @@ export const CONFIG_SCHEMA = {
         names: { ...names, items: { type: 'string', pattern: '^[A-Za-z0-9.:-]{1,253}$' }, maxItems: 32 },
         certificate_file: { type: 'string', minLength: 1 },
         key_file: { type: 'string', minLength: 1 },
+        acme: ACME_SECTION,
       }),
     }),
     capabilities: section({ gpu: { type: 'boolean' } }),

@@ -12,6 +12,7 @@ import { OwnerFile } from '../../core/files/owner-file.ts';
 import { acceptedTextInCopy } from '../../core/files/recoverable-file.ts';
 import { isJsonObject } from '../../core/json.ts';
 import { LOG_LEVELS, type LogLevel } from '../../core/logger.ts';
+import { ACME_SECTION, type AcmeConfig } from '../../http/tls/acme-config.ts';
 import type { MeshSettings } from '../../mesh/mesh-control.ts';
 import { SENSORS_SECTION, type SensorsConfig } from '../../sensors/sensor-config.ts';
 import { checkRoles } from '../../tools/builtin/token-roles.ts';
@@ -39,6 +40,8 @@ interface TlsConfig {
   /** Further host names and addresses under which clients reach the hub. */
   readonly names: readonly string[];
   readonly files?: { readonly certificateFile: string; readonly keyFile: string };
+  /** How the hub gets a certificate for its names from an authority that browsers trust. */
+  readonly acme?: AcmeConfig;
 }
 
 /** The owner's settings. The keys of the configuration file are the names of these fields in snake_case. */
@@ -127,6 +130,7 @@ const MINUTE_MS = 60_000;
 const PATH_KEYS = [
   ...['rules', 'profiles', 'tools.manifest', 'tools.bootstrap', 'matter.cluster_models', 'matter.updates'],
   ...['backup.folder', 'mesh.pre_shared_key_file', 'http.tls.certificate_file', 'http.tls.key_file'],
+  ...['http.tls.acme.ca_file'],
 ];
 
 /** Environment variables. */
@@ -208,12 +212,20 @@ function approvalWaitsOf({ wait_minutes: { default: other, ...minutes } }: Confi
   };
 }
 
-function tlsOf({ enabled, names, certificate_file: certificateFile, key_file: keyFile }: ConfigFile['http']['tls']): TlsConfig {
+function tlsOf({ enabled, names, certificate_file: certificateFile, key_file: keyFile, acme }: ConfigFile['http']['tls']): TlsConfig {
   if ((certificateFile === undefined) !== (keyFile === undefined)) {
     throw new AtmoError('CONFIG_INVALID', 'http.tls.certificate_file and http.tls.key_file belong together; set both or neither');
   }
   const files = certificateFile !== undefined && keyFile !== undefined ? { certificateFile, keyFile } : undefined;
-  return { ...(enabled !== undefined && { isEnabled: enabled }), names, ...(files && { files }) };
+  if (files && acme) {
+    throw new AtmoError('CONFIG_INVALID', 'http.tls.acme and http.tls.certificate_file exclude each other; keep the one that shall count');
+  }
+  return {
+    ...(enabled !== undefined && { isEnabled: enabled }),
+    names,
+    ...(files && { files }),
+    ...(acme && { acme: camelKeys(acme, ACME_SECTION) }),
+  };
 }
 
 /** Returns the possible paths of the bootstrap file: the configured path, or two default paths if no path is configured. */
@@ -388,7 +400,8 @@ export function filesOutsideState(env: Environment, stateDir: string, config = r
 
 function namedFiles({ tools, mesh, http, matter, connectors, rulesFile, profilesDir }: HubConfig): readonly string[] {
   const files = [tools.manifestFile, ...tools.bootstrapFiles, rulesFile, profilesDir, matter.clusterModelsDir];
-  const secrets = [mesh.preSharedKeyFile, http.tls.files?.certificateFile, http.tls.files?.keyFile];
+  const { files: own, acme } = http.tls;
+  const secrets = [mesh.preSharedKeyFile, own?.certificateFile, own?.keyFile, acme?.caFile];
   return [...files, ...secrets, ...filesIn(connectors)].filter((path) => path !== undefined);
 }
 

@@ -122,8 +122,14 @@ export const de: NoticeTexts = {
     text: {
       authority: (atMs) => `Das Zertifikat der Seite endet am ${dayText(atMs)}. Jeder Browser muss dem neuen vertrauen.`,
       page: (atMs) => `Das Zertifikat der Seite endet am ${dayText(atMs)}. Leg ein neues an die Stelle seiner Dateien.`,
+      name: (atMs) => `Das Zertifikat für den Namen des Hubs endet am ${dayText(atMs)}. Der Hub versucht immer wieder, es zu erneuern.`,
       mesh: (atMs) =>
         `Das Zertifikat dieses Hubs in seinem Mesh endet am ${dayText(atMs)}. Starte den Hub, der ihn hereingelassen hat: Er erneuert es. Oder führe atmo mesh renew aus.`,
+    },
+    notRenewed: {
+      title: 'Zertifikat nicht erneuert',
+      text: (problem) =>
+        `Der Hub hat das Zertifikat für seinen Namen nicht bekommen oder nicht erneuern können. Er versucht es von selbst wieder, nach einem Neustart sofort. ${problem}`,
     },
   },
   backup: { title: 'Sicherung überfällig', text: (problem) => `Es fehlt eine neue Sicherung des Hubs. ${problem}` },

@@ -63,8 +63,13 @@ export const en: NoticeTexts = {
     text: {
       authority: (atMs) => `The certificate of the page ends on ${dateText(atMs)}. Every browser has to trust the new one.`,
       page: (atMs) => `The certificate of the page ends on ${dateText(atMs)}. Put a new one in the place of its files.`,
+      name: (atMs) => `The certificate of the hub's name ends on ${dateText(atMs)}. The hub tries again and again to renew it.`,
       mesh: (atMs) =>
         `The certificate of this hub in its mesh ends on ${dateText(atMs)}. Start the hub that let it in, which renews it, or run atmo mesh renew.`,
+    },
+    notRenewed: {
+      title: 'A certificate was not renewed',
+      text: (problem) => `${problem}. The hub tries again by itself, and at once after a restart.`,
     },
   },
   backup: { title: 'Backup overdue', text: (problem) => problem },

@@ -17,8 +17,11 @@ export const LOCK_ALARMS = [
 ] as const;
 export type LockAlarm = (typeof LOCK_ALARMS)[number];
 
-/** Which certificate ends: that of the hub's own authority for the page, one that the owner gave to the page, or that of the mesh. */
-export type CertificateOf = 'authority' | 'page' | 'mesh';
+/**
+ * Which certificate ends: that of the hub's own authority for the page, one that the owner gave to the page, one that the hub renews for its
+ * name, or that of the mesh.
+ */
+export type CertificateOf = 'authority' | 'page' | 'name' | 'mesh';
 
 /** What a device senses. `where` is its name and room. */
 interface DeviceText {
@@ -65,7 +68,11 @@ export interface NoticeTexts {
     readonly unknown: string;
   };
   readonly token: { readonly title: string; readonly text: (agent: string, atMs: number) => string };
-  readonly certificate: { readonly title: string; readonly text: Readonly<Record<CertificateOf, (atMs: number) => string>> };
+  readonly certificate: {
+    readonly title: string;
+    readonly text: Readonly<Record<CertificateOf, (atMs: number) => string>>;
+    readonly notRenewed: { readonly title: string; readonly text: (problem: string) => string };
+  };
   readonly backup: { readonly title: string; readonly text: (problem: string) => string };
   readonly update: { readonly title: string; readonly text: (device: string, version: string) => string };
   readonly disk: { readonly title: string; readonly text: (freeMiB: number) => string };

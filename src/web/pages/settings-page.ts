@@ -14,10 +14,13 @@ import { text } from '../texts/text.ts';
 interface TlsState {
   readonly enabled: boolean;
   readonly url: string;
-  readonly source?: 'own_authority' | 'files';
+  readonly source?: 'own_authority' | 'files' | 'acme';
   readonly fingerprint_sha256?: string;
   readonly names?: readonly string[];
+  readonly issuer?: string;
   readonly certificate_ends_at?: string;
+  /** Why the hub could not get or renew its certificate. */
+  readonly problem?: string;
 }
 
 /** The pages to which the settings lead, in this order. */
@@ -61,17 +64,21 @@ export class SettingsPage extends PageElement {
   }
 }
 
+const SOURCE_TEXTS = { own_authority: 'own_authority', files: 'own_files', acme: 'trusted_name' } as const;
+
 function certificateView(tls: TlsState): TemplateResult {
   if (!tls.enabled) return html`<p>${text('settings.no_tls')}</p>`;
   const isOwn = tls.source === 'own_authority';
   return html`
-    <p>${text(isOwn ? 'settings.own_authority' : 'settings.own_files')}</p>
+    <p>${text(`settings.${SOURCE_TEXTS[tls.source ?? 'files']}`)}</p>
+    ${tls.problem === undefined ? nothing : html`<p class="alert">${icon('warning')}<span>${text('settings.not_renewed')} <bdi>${tls.problem}</bdi></span></p>`}
     <dl class="facts">
+      <dt>${text('settings.issuer')}</dt><dd><bdi>${tls.issuer}</bdi></dd>
       <dt>${text('settings.until')}</dt><dd>${dateWords(tls.certificate_ends_at ?? '')}</dd>
       <dt>${text('settings.names')}</dt><dd>${(tls.names ?? []).join(', ')}</dd>
       <dt>${text('settings.fingerprint')}</dt><dd><code>${tls.fingerprint_sha256}</code></dd>
     </dl>
-    ${isOwn ? html`<p>${text('settings.trusted_why')}</p><ul>${(['settings.trusted_files', 'settings.trusted_tailscale', 'settings.trusted_proxy'] as const).map((key) => html`<li>${text(key)}</li>`)}</ul>` : nothing}
+    ${isOwn ? html`<p>${text('settings.trusted_why')}</p><ul>${(['settings.trusted_acme', 'settings.trusted_tailscale', 'settings.trusted_files', 'settings.trusted_proxy'] as const).map((key) => html`<li>${text(key)}</li>`)}</ul>` : nothing}
   `;
 }
 

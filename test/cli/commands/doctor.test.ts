@@ -385,6 +385,22 @@ describe('the endpoints', () => {
     const ended = await doorsOf({ '/api/v1/tls': { enabled: true, url: 'x', certificate_ends_at: at(-1) } });
     expect(ended.map(({ state }) => state)).toEqual(['failed', 'warning', 'failed']);
   });
+
+  test('lead to a trusted name where there is none, and tell of a certificate that was not renewed long before its end', async () => {
+    const facts = { enabled: true, url: 'https://hub.example.org:8081', certificate_ends_at: at(30) };
+    const [own] = await doorsOf({ '/api/v1/tls': { ...facts, source: 'own_authority', issuer: 'the hub' } });
+    expect(own).toMatchObject({ state: 'ok', advice: expect.stringContaining('docs/trusted-certificate.md') });
+    const [trusted] = await doorsOf({ '/api/v1/tls': { ...facts, source: 'acme', issuer: 'An Authority R1' } });
+    expect(trusted).toMatchObject({ state: 'ok', found: expect.stringContaining('hub.example.org:8081, by An Authority R1, until') });
+    expect(trusted).not.toHaveProperty('advice');
+    const problem = 'The certificate for hub.example.org could not be renewed: no such zone';
+    const [failing] = await doorsOf({ '/api/v1/tls': { ...facts, source: 'acme', problem } });
+    expect(failing).toMatchObject({
+      state: 'warning',
+      found: expect.stringContaining(problem),
+      advice: expect.stringContaining('restart'),
+    });
+  });
 });
 
 describe('the network', () => {

@@ -76,6 +76,23 @@ describe('configuration', () => {
     expect(withFile('tools:\n  bootstrap: /etc/tools.json')().tools.bootstrapFiles).toEqual(['/etc/tools.json']);
   });
 
+  test('a certificate comes from files or from an authority, and the terms of the authority have to be agreed to', () => {
+    const acme = 'acme: { names: [hub.example.org], agree_to_terms: true, dns_command: [/etc/dns], ca_file: root.pem }';
+    expect(withFile(`http: { tls: { ${acme} } }\n`)().http.tls.acme).toEqual({
+      names: ['hub.example.org'],
+      directory: 'https://acme-v02.api.letsencrypt.org/directory',
+      agreeToTerms: true,
+      dnsCommand: ['/etc/dns'],
+      dnsWaitSeconds: 60,
+      caFile: join(dir, 'root.pem'),
+    });
+    expect(withFile(`http: { tls: { certificate_file: a, key_file: b, ${acme} } }\n`)).toThrow('exclude each other');
+    expect(withFile(`http: { tls: { ${acme.replace('agree_to_terms: true, ', '')} } }\n`)).toThrow('agree_to_terms');
+    for (const name of ['192.0.2.7', 'HUB.example.org', '*.example.org', 'hub']) {
+      expect(withFile(`http: { tls: { ${acme.replace('hub.example.org', JSON.stringify(name))} } }\n`)).toThrow('names');
+    }
+  });
+
   test('files that it names are meant from its own folder, and those that are not there are told by their keys', () => {
     const config = withFile(
       'rules: house.yaml\nprofiles: /own\ntools: { manifest: tools/mine.yaml }\nhttp: { tls: { certificate_file: a, key_file: b } }\n',

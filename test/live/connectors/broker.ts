@@ -10,7 +10,7 @@ export async function startBroker(settings = '') {
   const folder = mkdtempSync(join(tmpdir(), 'atmo-broker-'));
   const file = join(folder, 'mosquitto.conf');
   writeFileSync(file, `listener ${port} 127.0.0.1\n${settings || 'allow_anonymous true\n'}`);
-  const start = () => startServer('mosquitto', ['-c', file], port);
+  const start = () => startServer('mosquitto', ['-c', file], { port });
   let server = await start();
   return {
     port,

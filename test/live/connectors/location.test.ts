@@ -36,7 +36,7 @@ describe.skipIf(!findDebianTool('gpsd'))('a receiver behind gpsd (programs of De
   beforeAll(async () => {
     port = await freePort();
     const radio = await freePort();
-    gpsd = await startServer('gpsd', ['-N', '-n', '-b', '-S', String(port), `udp://127.0.0.1:${radio}`], port);
+    gpsd = await startServer('gpsd', ['-N', '-n', '-b', '-S', String(port), `udp://127.0.0.1:${radio}`], { port });
     antenna = createSocket('udp4');
     timer = setInterval(() => antenna.send(receiverSays(Date.now()), radio, '127.0.0.1'), 200);
   });

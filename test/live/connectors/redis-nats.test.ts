@@ -34,7 +34,7 @@ const redisArgs = (port: number) => [
 ];
 
 async function redisWorld(port: number) {
-  const server = await startServer('redis-server', redisArgs(port), port);
+  const server = await startServer('redis-server', redisArgs(port), { port });
   owned.push(() => server.stop());
   const client = createClient({ url: `redis://127.0.0.1:${port}` });
   client.on('error', () => {});
@@ -143,7 +143,7 @@ describe.skipIf(!findDebianTool('nats-server'))('events over a real NATS', () =>
   }
 
   const serve = async (port: number) => {
-    const server = await startServer('nats-server', ['-a', '127.0.0.1', '-p', String(port)], port);
+    const server = await startServer('nats-server', ['-a', '127.0.0.1', '-p', String(port)], { port });
     owned.push(() => server.stop());
     return server;
   };

@@ -12,6 +12,12 @@ export interface StartedServer {
   stop(): Promise<void>;
 }
 
+/** Where a server listens, and what its environment has more than that of this process. */
+interface ServerPlace {
+  readonly port: number;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** A port that was free a moment ago. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
@@ -24,10 +30,10 @@ export async function freePort(): Promise<number> {
 }
 
 /** Starts a server and waits until its port takes connections. */
-export async function startServer(name: DebianToolName, args: readonly string[], port: number): Promise<StartedServer> {
+export async function startServer(name: DebianToolName, args: readonly string[], { port, env }: ServerPlace): Promise<StartedServer> {
   const tool = findDebianTool(name);
   if (!tool) throw new Error(`${name} is not there: node scripts/network-lab/debian-tool.ts`);
-  const child = spawn(tool.path, args, { env: tool.env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(tool.path, args, { env: { ...tool.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   const said: string[] = [];
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => said.push(text.toString()));
   await untilListening(child, port, said);
