@@ -21,6 +21,8 @@ import type { VisibleHome } from './visible-home.ts';
 const PAGE = 1_000;
 /** The tool that can read any sensor. The search offers it for questions about sensors. */
 const SENSOR_READER = 'core:query_sensor';
+/** The tool that controls all devices of a kind in a place. The search offers it for sentences about them. */
+const AREA_CONTROLLER = 'core:control_area';
 
 interface CatalogueCollaborators {
   readonly tools: ToolDirectory;
@@ -28,7 +30,7 @@ interface CatalogueCollaborators {
   readonly pipeline: Pick<CallPort, 'offeredTo' | 'obstacleTo'>;
   readonly search: ToolSearch;
   readonly entities: EntitySearch;
-  readonly home: Pick<VisibleHome, 'devices' | 'devicesElsewhere' | 'isOther' | 'readings'>;
+  readonly home: Pick<VisibleHome, 'devices' | 'devicesElsewhere' | 'isOther' | 'names' | 'readings'>;
 }
 
 interface CatalogueFilter extends ToolDirectoryFilter {
@@ -88,6 +90,7 @@ export class ToolCatalogue {
   find(principal: Principal, query: SearchQuery, filter: ToolDirectoryFilter = {}): HomeSearchResult {
     const isVisible = filterPredicate({ ...filter, isVisible: this.visibleTo(principal) });
     const reader = this.known(principal, SENSOR_READER);
+    const controller = this.known(principal, AREA_CONTROLLER);
     // The search caches an index for each list of tools. So it gets the whole list and a predicate instead of a filtered list.
     return this.#search.find(
       { ...query, isReady: (tool) => this.isReady(tool) },
@@ -96,6 +99,8 @@ export class ToolCatalogue {
         isVisible,
         home: this.#searchedHome(principal, filter),
         reader: reader && isVisible(reader) ? reader : undefined,
+        controller: controller && isVisible(controller) ? controller : undefined,
+        floorOf: (area) => this.#parts.home.names.areaNames(area).floor,
       },
     );
   }

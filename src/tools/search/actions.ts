@@ -45,6 +45,8 @@ const LONGEST_PHRASE = 5;
 const PARTICLE_REACH = 10;
 /** Words that can follow a particle. In `lamp on in the hall`, the word `in` shows that `on` is no preposition. */
 const PREDICATE_ENDS = new Set(['in', 'at', 'please', 'now', 'for', 'upstairs', 'downstairs', 'outside', 'im', 'bitte']);
+/** Stems of words that mean all devices: `alles aus im Flur`. */
+const EVERYTHING = new Set(['all', 'everyth']);
 /** Actions that do not count if the sentence also names a more precise action. */
 const VAGUE = new Set(['play', 'set']);
 const SPECIFIC = new Set(['next', 'previous', 'pause', 'stop', 'mute', 'unmute', 'on', 'off', 'open', 'close', 'lock', 'unlock', 'dock']);
@@ -173,7 +175,8 @@ function isPredicate(words: readonly Word[], place: number): boolean {
   const before = words[place - 1];
   const after = words[place + 1];
   if (words[place]?.text === 'off') return true;
-  return before !== undefined && (after === undefined || (isHomeWord(before.stem) && PREDICATE_ENDS.has(after.text)));
+  const isSubject = before !== undefined && (isHomeWord(before.stem) || EVERYTHING.has(before.stem));
+  return before !== undefined && (after === undefined || (isSubject && PREDICATE_ENDS.has(after.text)));
 }
 
 function strongestActions(all: readonly ActionPhrase[]): Actions {

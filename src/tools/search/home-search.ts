@@ -4,6 +4,7 @@ import type { HubId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 import { CONFIDENT_FROM, LISTED_FROM } from './confidence.ts';
+import { type PlaceRequest, placeRequestsOf } from './place-request.ts';
 
 /** A search query in the words of a person or model. */
 export interface SearchQuery {
@@ -90,6 +91,10 @@ export interface SearchedTools {
   readonly home: SearchedHome;
   /** The tool that reads any sensor by its `sensor_id`. If the sentence is a question about a sensor, this tool becomes a match. */
   readonly reader?: RegisteredTool | undefined;
+  /** The tool that controls all devices of a kind in a place. If the sentence asks for that, this tool becomes a match. */
+  readonly controller?: RegisteredTool | undefined;
+  /** Returns the floor of an area of this hub. */
+  readonly floorOf?: (area: string) => string | undefined;
 }
 
 /** A tool that matches, with parameter values from the sentence. */
@@ -113,17 +118,19 @@ export class HomeSearch {
     this.#parts = parts;
   }
 
-  find(query: SearchQuery, { tools, isVisible, home, reader }: SearchedTools): HomeSearchResult {
+  find(query: SearchQuery, { tools, isVisible, home, reader, controller, floorOf = () => undefined }: SearchedTools): HomeSearchResult {
     const found = this.#parts.tools.search(query, tools, isVisible);
     const limit = query.limit ?? 10;
     const things = this.#parts.entities.search({ ...query, limit: home.devices.length + home.sensors.length + limit }, home);
     const of = (kind: EntityMatch['kind']) => things.filter((thing) => thing.kind === kind).slice(0, limit);
     const readings = of('sensor');
     const [best] = readings;
-    const matches =
+    const requests = controller ? placeRequestsOf(query.text, { devices: home.devices, floorOf }) : [];
+    const answers =
       found.isQuestion && reader && best && best.confidence >= LISTED_FROM
-        ? withReader(found.matches, { reader, reading: best }).slice(0, limit)
+        ? withReader(found.matches, { reader, reading: best })
         : found.matches;
+    const matches = requests.reduce((all, request) => withController(all, { controller, request }), answers).slice(0, limit);
     const isSure =
       matches.some(({ confidence }) => confidence >= CONFIDENT_FROM) || (found.isQuestion && (best?.confidence ?? 0) >= CONFIDENT_FROM);
     return { ...found, matches, isUnsure: !isSure, readings, devices: of('device'), areas: of('area') };
@@ -140,4 +147,25 @@ function withReader(
   const others = matches.filter(({ tool }) => tool !== reader);
   const at = others.filter((other) => other.confidence >= confidence).length;
   return others.toSpliced(at, 0, match);
+}
+
+/** Confidence of a call for a single device, which the device's own tools fit better. */
+const FOR_ONE_DEVICE = 0.6;
+
+/** Inserts the tool for a place. It is first if the sentence means several devices, or all. */
+function withController(
+  matches: readonly HomeToolMatch[],
+  { controller, request }: { readonly controller: RegisteredTool | undefined; readonly request: PlaceRequest },
+): readonly HomeToolMatch[] {
+  if (!controller) return matches;
+  const { params, members, isForAll } = request;
+  const confidence = isForAll || members > 1 ? 1 : FOR_ONE_DEVICE;
+  const score = confidence === 1 ? Math.max(1, ...matches.map((match) => match.score)) : FOR_ONE_DEVICE;
+  const reasons = [`place: ${params.area}`, `all: ${params.what}`];
+  const others = matches.filter(({ tool, params: other }) => tool !== controller || other !== undefined);
+  const at =
+    confidence === 1
+      ? others.filter(({ tool }) => tool === controller).length
+      : others.filter((other) => other.confidence >= confidence).length;
+  return others.toSpliced(at, 0, { tool: controller, score, confidence, reasons, params });
 }

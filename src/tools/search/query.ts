@@ -43,8 +43,8 @@ const STATE_WORTH = 1.6;
 const SAID_TWICE = 0.5;
 /** Factor for the actions `raise` and `lower` if the sentence has a target value. */
 const RELATIVE_TO_TARGET = 0.4;
-/** Words with little meaning, in addition to the stop words. */
-const WEAK_WORDS = new Set([
+/** Stems of words with little meaning, in addition to the stop words. */
+export const WEAK_WORDS: ReadonlySet<string> = new Set([
   'room',
   'all',
   'every',

@@ -3,11 +3,11 @@
  * the words of a phrase. A meaning in brackets is related, and matches less strongly.
  */
 export const DEVICE_WORDS: readonly string[] = [
-  'light: light lamp bulb lantern chandelier sconce luminaire lighting spotlight downlight uplight floodlight nightlight spot led candle fixture | licht lampe lampen leuchte beleuchtung strahler | lumiere eclairage ampoule lampadaire | luz luces lampara bombilla | verlichting | luce luci lampada',
+  'light: light lamp bulb lantern chandelier sconce luminaire lighting spotlight downlight uplight floodlight nightlight spot led candle fixture | licht lichter lampe lampen leuchte leuchten beleuchtung strahler | lumiere eclairage ampoule lampadaire | luz luces lampara bombilla | verlichting | luce luci lampada',
   'strip: strip led_strip light_strip | lichtband lichtleiste | ruban | tira | striscia (light)',
   'plug: plug outlet socket power_point receptacle power_strip | steckdose stecker zwischenstecker | prise | enchufe | stopcontact stekker | presa',
   'switch: switch button dimmer wall_switch relay | schalter taster | interrupteur bouton | interruptor boton | schakelaar knop | interruttore',
-  'thermostat: thermostat radiator trv hvac climate_control heating | thermostat heizkorper heizkorperthermostat heizung | radiateur chauffage | termostato radiador calefaccion | thermostaat radiator verwarming | termosifone riscaldamento (heating)',
+  'thermostat: thermostat radiator trv hvac climate_control heating | thermostat heizkorper heizkorperthermostat heizung heizungen | radiateur chauffage | termostato radiador calefaccion | thermostaat radiator verwarming | termosifone riscaldamento (heating)',
   'heating: heating heater heat furnace boiler heat_pump underfloor_heating radiator | heizung fussbodenheizung ofen warmepumpe | chauffage chaudiere | calefaccion | verwarming | riscaldamento (thermostat)',
   'fireplace: fireplace fire hearth stove wood_burner | kamin ofen | cheminee poele | chimenea estufa | haard open_haard | camino stufa (heating)',
   'cooling: air_conditioner air_conditioning air_con aircon ac a_c cooling cooler hvac climate | klimaanlage klima kuhlung | climatisation climatiseur clim | aire_acondicionado | condizionatore climatizzatore (thermostat)',
@@ -15,7 +15,7 @@ export const DEVICE_WORDS: readonly string[] = [
   'purifier: purifier air_purifier air_cleaner air_filter | luftreiniger | purificateur | purificador | luchtreiniger | purificatore (fan)',
   'humidifier: humidifier dehumidifier | luftbefeuchter luftentfeuchter | humidificateur deshumidificateur | humidificador',
   'hood: hood range_hood extractor_hood cooker_hood | dunstabzug dunstabzugshaube abzugshaube | hotte | campana | afzuigkap | cappa (fan)',
-  'cover: cover covering blind shade shutter curtain drape awning roller_blind roller_shade venetian louver louvre window_covering | rollo rollladen rolladen jalousie vorhang markise raffstore gardine | volet store rideau | persiana cortina toldo | gordijn rolluik zonwering | tapparella tenda tenda_da_sole',
+  'cover: cover covering blind shade shutter curtain drape awning roller_blind roller_shade venetian louver louvre window_covering | rollo rollos rollladen rolladen jalousie jalousien vorhang vorhange markise raffstore gardine | volet store rideau | persiana cortina toldo | gordijn rolluik zonwering | tapparella tenda tenda_da_sole',
   'window: window skylight | fenster dachfenster | fenetre | ventana | raam venster | finestra',
   'door: door | tur haustur eingangstur | porte | puerta | deur voordeur | porta',
   'garage_door: garage_door garage_opener garage_door_opener garage_gate | garagentor | porte_de_garage | puerta_de_garaje | garagedeur (door) (gate)',

@@ -57,6 +57,8 @@ export interface SceneInfo {
   /** The id of the scene, which never changes. */
   readonly scene: string;
   readonly name: string;
+  /** Id of the tool that runs it. */
+  readonly tool: string;
   readonly actions: readonly SceneAction[];
 }
 

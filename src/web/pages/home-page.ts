@@ -17,11 +17,15 @@ import { HomeEditing } from './home-editing.ts';
 import { type GroupOutcome, groupCall, groupOutcome, HOUSE } from './home-groups.ts';
 import { areaSection, favouritesSection, groupButtons, type HomeActions, outcomeNote } from './home-rooms.ts';
 import { runScene } from './home-scenes.ts';
-import { isDeviceFound, isFound } from './home-search.ts';
+import { isDeviceFound, type Offer, offersOf } from './home-search.ts';
 import { type Concern, isConcerned, quietWords, type SummaryItem, summaryOf } from './home-summary.ts';
 import { roomDialog } from './room-dialog.ts';
 import { newSceneDialog, sceneDialog } from './scene-dialog.ts';
 import type { TileCall } from './tile-control.ts';
+import { type MatchView, type ToolPage, toolsPath } from './tool-search.ts';
+
+/** The hub is asked what the words of the search mean once nobody has typed for so long. */
+const PAUSE_MS = 250;
 
 /** What a dialog of the page shows. */
 type Opened = { readonly kind: 'device' | 'room' | 'scene'; readonly id: string } | { readonly kind: 'new-scene' };
@@ -32,6 +36,7 @@ export class HomePage extends PageElement {
     ...PageElement.properties,
     room: { state: true },
     words: { state: true },
+    found: { state: true },
     concern: { state: true },
     isEditing: { state: true },
     isBusy: { state: true },
@@ -43,6 +48,8 @@ export class HomePage extends PageElement {
   declare room: string | undefined;
   /** The words of the search. */
   declare words: string;
+  /** The tools that the hub finds for the words. */
+  declare found: readonly MatchView[];
   /** The line of the summary whose devices are shown; undefined means all. */
   declare concern: Concern | undefined;
   declare isEditing: boolean;
@@ -58,10 +65,12 @@ export class HomePage extends PageElement {
 
   readonly #actOnGroup = (request: CallRequest): void => void this.#callGroup(request);
   #editing: HomeEditing | undefined;
+  #pause: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
     super();
     this.words = '';
+    this.found = [];
     this.isEditing = false;
     this.isBusy = false;
     this.mayChangeRooms = false;
@@ -82,6 +91,7 @@ export class HomePage extends PageElement {
       preferences.subscribe(() => this.requestUpdate()),
       plan.subscribe(() => this.requestUpdate()),
       store.onEvent(({ type }) => void (type === 'device.changed' && plan.load())),
+      () => clearTimeout(this.#pause),
     ];
   }
 
@@ -92,7 +102,7 @@ export class HomePage extends PageElement {
     const areas = areasOf(store.state, { areas: this.app.plan.areas, own: this.app.preferences.home });
     return html`
       ${this.#head(devices)}
-      ${areas.length === 0 ? empty() : html`${this.#quick(devices)} ${this.isEditing ? this.#editBar(areas) : nothing} ${this.#tabs(areas)}`}
+      ${areas.length === 0 ? empty() : html`${this.words === '' ? this.#quick(devices) : this.#offers(devices)} ${this.isEditing ? this.#editBar(areas) : nothing} ${this.#tabs(areas)}`}
       ${this.outcome ? outcomeNote(this.outcome, () => this.#close()) : nothing}
       ${this.#sections(devices, areas)} ${this.#dialog(devices, areas)} ${this.#completion.view()}
     `;
@@ -128,15 +138,31 @@ export class HomePage extends PageElement {
 
   /** Returns what one tap does for the whole house. */
   #quick(devices: readonly HomeDevice[]): TemplateResult | typeof nothing {
-    const scenes = this.app.plan.scenes.filter(({ name }) => this.words === '' || isFound([name], this.words));
+    const { scenes } = this.app.plan;
     const isControlled = devices.some(({ tile }) => tile.controls.length > 0);
     if (!isControlled && scenes.length === 0) return nothing;
     const off = groupCall(HOUSE, { kind: 'lights', isActive: true });
     return html`<div class="quick">
       ${devices.some(isLight) ? this.#quickButton('power', off) : nothing}
       ${scenes.map((scene) => this.#scene(scene))}
-      ${isControlled && (this.isEditing || this.app.plan.scenes.length === 0) ? this.#newSceneButton() : nothing}
+      ${isControlled && (this.isEditing || scenes.length === 0) ? this.#newSceneButton() : nothing}
     </div>`;
+  }
+
+  /** Returns what the words of the search ask for, each in one tap. */
+  #offers(devices: readonly HomeDevice[]): TemplateResult | typeof nothing {
+    const offers = this.#offered(devices);
+    if (offers.length === 0) return nothing;
+    return html`<div class="quick offers" role="group" aria-label=${text('home.offers')}>${offers.map((offer) => this.#offer(offer))}</div>`;
+  }
+
+  #offered(devices: readonly HomeDevice[]): readonly Offer[] {
+    return this.words === '' ? [] : offersOf(this.words, this.found, { devices, scenes: this.app.plan.scenes });
+  }
+
+  #offer({ icon: name, call, about }: Offer): TemplateResult {
+    return html`<button type="button" class="button small" ?disabled=${this.#isStill} aria-busy=${this.isBusy} @click=${() => this.#actOnGroup(call)}>
+      ${icon(name)}<span><bdi>${call.label}</bdi> <span class="quiet small"><bdi>${about}</bdi></span></span></button>`;
   }
 
   #quickButton(name: IconName, call: TileCall): TemplateResult {
@@ -179,6 +205,7 @@ export class HomePage extends PageElement {
       .filter(({ name }) => this.room === undefined || name === this.room)
       .map((area) => ({ ...area, tiles: area.tiles.filter(({ id }) => found.has(id)) }))
       .filter(({ tiles }) => tiles.length > 0);
+    if (shown.length === 0 && this.#offered(devices).length > 0) return html``;
     if (shown.length === 0 && areas.length > 0) return html`<p class="quiet center">${text('home.nothing_found')}</p>`;
     const isWhole = this.room === undefined && this.words === '' && this.concern === undefined;
     const actions = this.#actions();
@@ -284,6 +311,16 @@ export class HomePage extends PageElement {
 
   #search(event: Event): void {
     this.words = inputValue(event).trim();
+    this.found = [];
+    clearTimeout(this.#pause);
+    if (this.words !== '') this.#pause = setTimeout(() => void this.#ask(this.words), PAUSE_MS);
+  }
+
+  /** Asks the hub which tools the words mean. Without an answer the search still finds devices and scenes. */
+  async #ask(words: string): Promise<void> {
+    const path = toolsPath({ words, origin: '', category: '', area: '' });
+    const page = await this.app.hub.get<ToolPage>(path).catch(() => undefined);
+    if (page && words === this.words) this.found = page.tools;
   }
 
   #edit(): void {

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../core/json.ts';
 import type { ToolView } from '../api/hub-types.ts';
 
 /** A tool in a search result, with the reasons of the match. */
@@ -7,6 +8,8 @@ export interface MatchView extends ToolView {
   /** Confidence of the match, from 0 to 1. */
   readonly confidence?: number;
   readonly reasons?: readonly string[];
+  /** Parameters that the sentence names. */
+  readonly suggested_parameters?: JsonObject;
 }
 
 /** The result of `GET /api/v1/tools`. With `q`, it has the best matches and the near misses; without `q`, a page of the list. */

@@ -109,6 +109,36 @@ describe.skipIf(!HAS_CHROMIUM)(`home, as a household uses it${HAS_CHROMIUM ? '' 
     expect((await world.device(DOOR).commands()).filter(({ cluster }) => cluster === 'DoorLock')).toEqual([]);
   });
 
+  test('what a person says in the search is offered in one tap, with the devices that it is about', async () => {
+    const say = (words: string) => opened.page.getByRole('searchbox').fill(words);
+    const offer = (name: RegExp) => opened.page.getByRole('group', { name: 'What this can do' }).getByRole('button', { name });
+    await lightUp();
+    await world.hub.result('bedroom_blind_open');
+    await say('close the blinds in the bedroom');
+    await offer(/^Close covers: Bedroom Bedroom blind$/).click();
+    await expect.poll(lift).toBe(10_000);
+    await say('turn everything off upstairs');
+    await offer(/^Lights off: Upstairs Bedroom lamp$/).click();
+    await expect.poll(lit).toEqual([true, true, true, false]);
+    await say('alle Lichter aus');
+    await offer(/^All lights off .* and 1 more$/).waitFor();
+    expect(await opened.barriers()).toEqual([]);
+    await offer(/^All lights off/).click();
+    await expect.poll(lit).toEqual([false, false, false, false]);
+    await lightUp();
+    await say('good night');
+    await offer(/^Good night /).click();
+    await expect.poll(lit).toEqual([false, false, false, false]);
+    await say('');
+    await button('Good night').waitFor();
+    for (const sentence of ['good night', 'start the scene good night', 'Szene Good night starten']) {
+      const { tools } = (await world.hub.get(`/api/v1/tools?q=${encodeURIComponent(sentence)}`)) as {
+        tools: readonly { readonly id: string }[];
+      };
+      expect(tools[0]?.id, sentence).toMatch(/^scene:good_night@/);
+    }
+  });
+
   test('a scene is renamed, loses a device, and is deleted', async () => {
     await button('Edit').click();
     await button('Change scene Good night').click();
@@ -187,6 +217,10 @@ describe.skipIf(!HAS_CHROMIUM)(`home, as a household uses it${HAS_CHROMIUM ? '' 
     await guest.page.getByRole('article', { name: 'Hall light' }).waitFor();
     expect(await guest.page.getByRole('button', { name: /Change room|Give everybody/ }).count()).toBe(0);
     expect(await guest.page.locator('body').textContent()).not.toContain(DOOR);
+    await guest.page.getByRole('searchbox').fill('all lights off');
+    await guest.page.getByRole('button', { name: /^All lights off Hall light$/ }).waitFor();
+    await guest.page.getByRole('searchbox').fill('close all blinds');
+    await guest.page.getByText('Nothing here fits.').waitFor();
     expect(await guest.barriers()).toEqual([]);
     expect(await guest.overflowPixels()).toBe(0);
   });

@@ -17,6 +17,8 @@ export function rowsOf<Row>(file: string): readonly Row[] {
   return JSON.parse(readFileSync(join(FOLDER, file), 'utf8')) as readonly Row[];
 }
 
+const FLOORS: Readonly<Record<string, string>> = { Bedroom: 'Upstairs', Bathroom: 'Upstairs', Kitchen: 'Downstairs', Hall: 'Downstairs' };
+
 /** A home of 37 devices with all their tools and readings, and some of what a hub has besides. */
 export interface FixtureHome {
   readonly tools: readonly RegisteredTool[];
@@ -35,7 +37,9 @@ export async function fixtureHome(): Promise<FixtureHome> {
     entities: new LexicalEntitySearch(),
   });
   const home = { devices: hub.home.list(), sensors: [...hub.readings.infos.values()] };
-  return { tools, find: (text) => search.find({ text }, { tools, home, reader }) };
+  const controller = tools.find(({ definition }) => definition.name === 'control_area');
+  const floorOf = (area: string) => FLOORS[area];
+  return { tools, find: (text) => search.find({ text }, { tools, home, reader, controller, floorOf }) };
 }
 
 /** `<device> <title>` of a tool. */

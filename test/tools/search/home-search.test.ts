@@ -99,7 +99,8 @@ describe('a confidence', () => {
 
 describe('what is named and exists', () => {
   test('rules out tools of other rooms', () => {
-    const areas = (text: string) => new Set(home.find(text).matches.map(({ tool }) => tool.definition.metadata.area));
+    const ofDevices = (text: string) => home.find(text).matches.filter(({ tool }) => tool.definition.metadata.device !== undefined);
+    const areas = (text: string) => new Set(ofDevices(text).map(({ tool }) => tool.definition.metadata.area));
     expect([...areas('close the kitchen window')].filter((area) => area !== 'Kitchen')).toEqual([]);
     expect(areas('turn on the light in the bedroom')).toEqual(new Set(['Bedroom']));
   });

@@ -9,6 +9,7 @@ const rooms = areasOf(withDevices(EMPTY_HOME, WHOLE_HOME), { areas: [], own: { f
 const NIGHT: SceneInfo = {
   scene: 'good_night',
   name: 'Good night',
+  tool: 'scene:good_night@1.0.0',
   actions: [
     { device_id: 'hall-light', device: 'Hall light', action: 'turn_off', params: {} },
     { device_id: 'bedroom-lamp', device: 'Bedroom lamp', action: 'set_brightness', params: { brightness: 10 } },
