@@ -51,6 +51,7 @@ export const WAITING: readonly string[] = [
   'mesh-discovery',
   'mesh-lab',
   'reachability',
+  'reverse-proxy',
   'sandbox/sandbox-bounds',
   'trusted-name',
   'virtual-home-network',

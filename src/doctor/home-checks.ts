@@ -104,6 +104,7 @@ export function certificateCheck(hub: Pick<HubQuestions, 'tls'>, nowMs: number):
 function certificateFinding(facts: JsonObject, nowMs: number): Finding {
   const { enabled, url, source, certificate_ends_at: endsAt, issuer, problem } = facts;
   if (enabled !== true) return ok('none needed: the hub answers to this machine alone');
+  if (source === 'proxy') return ok(`${url}, by a reverse proxy, which has the certificate`);
   const days = Math.floor((Date.parse(String(endsAt)) - nowMs) / DAY_MS);
   const found = `${url}${typeof issuer === 'string' ? `, by ${issuer}` : ''}, until ${endsAt}`;
   if (typeof problem === 'string') return { state: days < 0 ? 'failed' : 'warning', found: `${found}. ${problem}`, advice: ACME_ADVICE };

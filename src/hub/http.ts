@@ -34,7 +34,7 @@ import { PageFiles, pageRoutes } from '../http/routes/page-routes.ts';
 import { peopleRoutes } from '../http/routes/people-routes.ts';
 import { sceneRoutes } from '../http/routes/scene-routes.ts';
 import { sensorRoutes } from '../http/routes/sensor-routes.ts';
-import { certificateView, systemRoutes, tlsRoutes } from '../http/routes/system-routes.ts';
+import { systemRoutes, tlsRoutes, tlsView } from '../http/routes/system-routes.ts';
 import { capabilityRoutes, discoverRoutes, registrationRoutes, toolRoutes } from '../http/routes/tool-routes.ts';
 import { isLoopback } from '../http/server/addresses.ts';
 import { createHttpApp, type HttpApp } from '../http/server/http-app.ts';
@@ -97,6 +97,8 @@ export interface HttpApiCollaborators extends Pick<HubContext, 'clock' | 'logger
 /** The address at which the server listens. Without `tls`, it must be a loopback address. With `tls`, other machines must use TLS. */
 export interface HttpApiOptions extends HttpAddress {
   readonly tls?: TlsOptions;
+  /** URL at which a reverse proxy on this machine offers the hub. */
+  readonly proxyUrl?: string;
   /** Creates the listener. Default: a real HTTP server. Tests replace it. */
   readonly openListener?: OpenListener;
 }
@@ -121,6 +123,7 @@ export class HttpApi implements Service {
   readonly #reads: ReadRateLimiter;
   readonly #mcp: McpEndpoint;
   readonly #tls: CertificateManager | undefined;
+  readonly #proxy: URL | undefined;
   readonly #server: HttpListener;
   #port: number;
   #isListening = false;
@@ -190,6 +193,7 @@ export class HttpApi implements Service {
         },
         { ...tls, host },
       );
+    this.#proxy = options.proxyUrl === undefined ? undefined : new URL(options.proxyUrl);
     const guesses = this.#guessLockouts();
     this.#routes = this.#routeTable(guesses.invitations);
     const requests = metrics.counter('atmo_http_requests_total', 'HTTP requests by route and status');
@@ -200,24 +204,29 @@ export class HttpApi implements Service {
       onAnswer: (method, route, status) => requests.increment({ method, route, status: String(status) }),
       port: () => this.#port,
       isOwnName: (name) => this.#tls?.isOwnName(name) ?? false,
+      proxy: this.#proxy,
       guesses: guesses.tokens,
       reads,
     });
     this.#server = openListener(this.app, { clock, certificates: this.#tls });
   }
 
-  /** The hub's URL, known after the start. */
+  /** The URL under which clients reach the hub, known after the start. */
   get url(): string {
+    return this.#proxy?.origin ?? this.#ownUrl;
+  }
+
+  get #ownUrl(): string {
     return serverUrl({ ...this.#address, port: this.#port }, this.#tls?.served);
   }
 
   /** Returns what `GET /api/v1/tls` answers. */
   tlsView(): JsonObject {
-    return this.#tls ? certificateView(this.#tls.facts(), this.url) : { enabled: false, url: this.url };
+    return tlsView({ certificates: this.#tls, url: this.url, isProxied: this.#proxy !== undefined });
   }
 
   get localUrl(): string {
-    return this.#tls ? `http://127.0.0.1:${this.#port}` : this.url;
+    return this.#tls ? `http://127.0.0.1:${this.#port}` : this.#ownUrl;
   }
 
   /** Returns the facts about the certificate of the server; undefined without TLS, or before the start. */
@@ -288,7 +297,7 @@ export class HttpApi implements Service {
       ...aboutTools(
         descriptionRoutes({ registry: all.registry, health: all.health, catalogue, routes: () => this.#routes, url: () => this.url }),
       ),
-      ...tlsRoutes({ certificates: this.#tls, url: () => this.url }),
+      ...tlsRoutes({ certificates: this.#tls, view: () => this.tlsView() }),
       ...aboutTools(toolRoutes({ catalogue, home })),
       ...registrationRoutes(all.pipeline),
       ...aboutTools(discoverRoutes({ pipeline: all.pipeline, catalogue, home })),
@@ -397,10 +406,14 @@ export function openHttp(
 }
 
 /** Returns the options of the listener. TLS is on by default, unless `host` is a loopback address. */
-function listenOptions({ http: { host, port, tls }, stateDir }: HubConfig, openListener: OpenListener | undefined): HttpApiOptions {
+function listenOptions(
+  { http: { host, port, proxyUrl, tls }, stateDir }: HubConfig,
+  openListener: OpenListener | undefined,
+): HttpApiOptions {
   const isServed = tls.isEnabled ?? !isLoopback(host);
   const served = { directory: join(stateDir, 'tls'), names: tls.names, ...(tls.files && { files: tls.files }), ...acmeOptions(tls.acme) };
-  return { host, port, ...(isServed && { tls: served }), ...(openListener && { openListener }) };
+  const proxy = proxyUrl === undefined ? {} : { proxyUrl };
+  return { host, port, ...proxy, ...(isServed && { tls: served }), ...(openListener && { openListener }) };
 }
 
 /** Returns what the hub needs to get a certificate. Its requests go to public addresses and to the directory that the owner named. */

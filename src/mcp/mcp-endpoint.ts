@@ -373,17 +373,13 @@ function protectedResourceRoutes(paths: readonly string[]): readonly Route[] {
       answers: { 200: 'metadata' },
       handle: (request) =>
         json({
-          resource: `${originOf(request)}${resourcePath(request)}`,
+          resource: `${request.origin}${resourcePath(request)}`,
           resource_name: 'atmosphere-edge',
           bearer_methods_supported: ['header'],
           scopes_supported: ['device:read:*', 'device:control:*', 'sensor:read:*'],
         }),
     }),
   );
-}
-
-function originOf({ request }: RouteRequest): string {
-  return new URL(request.url).origin;
 }
 
 /** Returns the path of the endpoint in the requested URL. It spells the name of an area as the client did. */

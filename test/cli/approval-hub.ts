@@ -65,6 +65,7 @@ export async function makeApprovalHub({ persons = 1 } = {}) {
     onAnswer: () => {},
     port: () => PORT,
     isOwnName: () => false,
+    proxy: undefined,
     guesses: new TokenGuessLockout(setup.clock, () => {}),
     reads: new ReadRateLimiter(setup.clock),
   });

@@ -33,6 +33,7 @@ function makeStream(principalOf: (token: string) => Principal = () => owner, sub
   const mesh = { peers: () => [{ id: 'hub-2', name: 'attic' } as Peer] };
   const routes = eventRoutes({ feed, remote, mesh, visibility, authenticator });
   const app = createHttpApp(routes, {
+    proxy: undefined,
     authenticator,
     clock,
     logger: collaborators.logger,

@@ -15,6 +15,8 @@ interface RunningHubOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Another machine than `hub`; its door is then reached only by `atmo` on that machine. */
   readonly host?: LabHost;
+  /** Where the owner asks, if that is not the address that the hub says it has. */
+  readonly origin?: string;
 }
 
 interface CallOptions {
@@ -45,14 +47,15 @@ export class RunningHub implements AsyncDisposable {
   }
 
   /** Resolves when the hub answers; rejects with its log when it ends before that. */
-  static async start({ stateDir, config, env = {}, host }: RunningHubOptions): Promise<RunningHub> {
+  static async start({ stateDir, config, env = {}, host, origin }: RunningHubOptions): Promise<RunningHub> {
     if (config) writeConfig(stateDir, config);
     const settings = { ATMO_STATE_DIR: stateDir, ATMO_HTTP_PORT: '0', ATMO_MATTER_INTERFACE: 'eth0', ...env };
     const line: readonly [string, ...string[]] = [process.execPath, MAIN, 'serve'];
     const [command, ...args] = host?.command(line) ?? line;
     const child = spawn(command, args, { env: { ...process.env, ...settings }, stdio: ['ignore', 'pipe', 'pipe'] });
     const log: string[] = [];
-    const { origin: url } = await untilReady(child, log);
+    const said = await untilReady(child, log);
+    const url = origin ?? said.origin;
     const token = readFileSync(join(stateDir, 'owner.token'), 'utf8').trim();
     return new RunningHub(child, { url, token, log, stateDir });
   }

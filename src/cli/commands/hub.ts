@@ -170,6 +170,13 @@ const showTls: Command = {
       output.answer(facts, () => `No other machine reaches the hub: it listens on ${url} alone. To open it, over TLS: ${OPENING}\n`);
       return;
     }
+    if (facts.source === 'proxy') {
+      output.answer(
+        facts,
+        () => `Other machines reach the hub at ${url}, by a reverse proxy, which has the certificate (http.proxy_url)\n`,
+      );
+      return;
+    }
     const certificate = facts.source === 'own_authority' ? `${url}/ca.crt` : undefined;
     const picture = certificate === undefined || output.isJson ? '' : await qrBlock(certificate);
     output.answer({ ...facts, certificate_url: certificate }, () => {

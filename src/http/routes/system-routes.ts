@@ -1,6 +1,7 @@
 import { type Authorizer, CHALLENGE, challengeStatement } from '../../core/auth/principal.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
+import type { JsonObject } from '../../core/json.ts';
 import type { MetricRegistry } from '../metrics.ts';
 import type { HealthSource } from '../ports.ts';
 import { json } from '../server/answer.ts';
@@ -69,11 +70,12 @@ function healthRoute({ health, clock, signChallenge, port }: SystemCollaborators
 interface TlsCollaborators {
   /** Absent if the hub only serves plain HTTP on a loopback address. */
   readonly certificates: Pick<CertificateManager, 'facts'> | undefined;
-  url(): string;
+  /** Returns what `GET /api/v1/tls` answers. */
+  view(): JsonObject;
 }
 
 /** Returns the routes for TLS: the certificate that clients should trust, and its fingerprint, which people compare. */
-export function tlsRoutes({ certificates, url }: TlsCollaborators): readonly Route[] {
+export function tlsRoutes({ certificates, view }: TlsCollaborators): readonly Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -99,10 +101,10 @@ export function tlsRoutes({ certificates, url }: TlsCollaborators): readonly Rou
       answers: {
         200: {
           description:
-            '`enabled`, `url`, and with TLS `source` (`own_authority`, `files` or `acme`), `fingerprint_sha256`, `names`, `issuer`, when the certificates end, and the `problem` of a certificate that could not be renewed',
+            '`enabled`, `url`, and with TLS `source` (`own_authority`, `files`, `acme`, or `proxy`, of which the hub knows no more), `fingerprint_sha256`, `names`, `issuer`, when the certificates end, and the `problem` of a certificate that could not be renewed',
         },
       },
-      handle: () => json(certificates ? certificateView(certificates.facts(), url()) : { enabled: false, url: url() }),
+      handle: () => json(view()),
     }),
   ];
 }
@@ -112,8 +114,20 @@ const CERTIFICATE_HEADERS = {
   'content-disposition': 'attachment; filename="atmosphere-edge-ca.crt"',
 };
 
+interface TlsState {
+  readonly certificates: Pick<CertificateManager, 'facts'> | undefined;
+  readonly url: string;
+  /** Whether clients reach the hub through a reverse proxy, which has the certificate. */
+  readonly isProxied: boolean;
+}
+
 /** Returns what people learn about the hub's TLS. */
-export function certificateView({ source, fingerprint, names, issuer, problem, ...ends }: CertificateFacts, url: string) {
+export function tlsView({ certificates, url, isProxied }: TlsState): JsonObject {
+  if (isProxied) return { enabled: true, url, source: 'proxy' };
+  return certificates ? certificateView(certificates.facts(), url) : { enabled: false, url };
+}
+
+function certificateView({ source, fingerprint, names, issuer, problem, ...ends }: CertificateFacts, url: string) {
   const { certificateEndsAtMs, authority } = ends;
   return {
     enabled: true,

@@ -14,6 +14,13 @@ export interface ListenerAddress {
   readonly port: number;
   /** Returns whether clients may use this name or address (without brackets) over TLS. Over plain HTTP, only loopback is accepted. */
   isOwnName(name: string): boolean;
+  /** URL at which a reverse proxy on this machine offers the hub. */
+  readonly proxy?: URL | undefined;
+}
+
+/** Returns whether a request came through the reverse proxy: over plain HTTP, hence from this machine, and for the name of the proxy. */
+export function isProxied(host: string | undefined, { scheme, proxy }: Pick<ListenerAddress, 'scheme' | 'proxy'>): boolean {
+  return scheme === 'http' && proxy !== undefined && host?.toLowerCase() === proxy.host;
 }
 
 /**
@@ -21,15 +28,21 @@ export interface ListenerAddress {
  * keeps out the pages of other sites. Both checks apply to every route.
  */
 export function refuseAddressing({ host, origin }: Addressing, listener: ListenerAddress): string | undefined {
-  const { scheme, port } = listener;
+  const { scheme, port, proxy } = listener;
+  if (isProxied(host, listener))
+    return origin === undefined || origin.toLowerCase() === proxy?.origin ? undefined : foreignPage(proxy?.origin);
   if (host === undefined || !isOwnHost(host, listener)) {
     const whose = scheme === 'http' ? 'a loopback name or address' : "a name or address of the hub's certificate";
     return `The Host header has to be ${whose} with port ${port}, such as 127.0.0.1:${port}; other names are set by http.tls.names`;
   }
   if (origin !== undefined && origin.toLowerCase() !== `${scheme}://${host.toLowerCase()}`) {
-    return `Pages of another origin may not call this hub; the Origin has to be ${scheme}://${host}`;
+    return foreignPage(`${scheme}://${host}`);
   }
   return undefined;
+}
+
+function foreignPage(own: string | undefined): string {
+  return `Pages of another origin may not call this hub; the Origin has to be ${own}`;
 }
 
 /** Returns why a request target is refused; undefined for a path, and for a URL with the host of the Host header (RFC 9112 §3.2.2). */
@@ -52,6 +65,15 @@ export function sourceOf(remoteAddress: string | undefined): string {
   const address = remoteAddress?.replace(/^::ffff:(?=\d+\.)/i, '') ?? '';
   if (address === '' || isLoopback(address)) return 'local';
   return isIPv4(address) ? address : networkOf(address);
+}
+
+/**
+ * Returns the source of a request that came through the reverse proxy. Only the last address in X-Forwarded-For is from the proxy; a client
+ * can write all others. Without a usable address it is `proxy`, so that such requests share one lockout and never count as `local`.
+ */
+export function proxiedSource(forwardedFor: string | null): string {
+  const address = forwardedFor?.split(',').at(-1)?.trim() ?? '';
+  return isIP(address) === 0 || isLoopback(address) ? 'proxy' : sourceOf(address);
 }
 
 function networkOf(address: string): string {

@@ -8,7 +8,7 @@ import type { HubContext } from '../../core/context.ts';
 import { nearestTexts } from '../../core/edit-distance.ts';
 import { AtmoError, ERROR_CODES, toAtmoError } from '../../core/errors.ts';
 import { pollSockets } from '../../core/health.ts';
-import { refuseAbsolute, refuseAddressing, sourceOf } from './addresses.ts';
+import { isProxied, proxiedSource, refuseAbsolute, refuseAddressing, sourceOf } from './addresses.ts';
 import { type Answer, httpErrors, MAX_TARGET_CHARS, problem, targetTooLong } from './answer.ts';
 import { parseQuery } from './query.ts';
 import type { ReadRateLimiter, TokenGuessLockout } from './rate-limits.ts';
@@ -26,6 +26,8 @@ export interface HttpAppCollaborators extends Pick<HubContext, 'clock' | 'logger
   port(): number;
   /** Returns whether clients may use this name or address (without brackets) for the hub over TLS. */
   isOwnName(name: string): boolean;
+  /** URL at which a reverse proxy on this machine offers the hub; undefined without one. */
+  readonly proxy: URL | undefined;
 }
 
 /** The request and response objects of Node.js. They are absent in tests without a socket. */
@@ -75,9 +77,10 @@ class RouteDispatcher {
     const { headers, url } = context.req.raw;
     const { incoming } = context.env ?? {};
     const addressing = { host: headers.get('host') ?? undefined, origin: headers.get('origin') ?? undefined };
-    const { isOwnName, port } = this.#collaborators;
+    const { isOwnName, port, proxy } = this.#collaborators;
     const scheme = isEncrypted(incoming, url) ? 'https' : 'http';
-    const reason = refuseAddressing(addressing, { scheme, port: port(), isOwnName }) ?? refuseAbsolute(incoming?.url, addressing.host);
+    const reason =
+      refuseAddressing(addressing, { scheme, port: port(), isOwnName, proxy }) ?? refuseAbsolute(incoming?.url, addressing.host);
     if (reason !== undefined) return this.#refuse(context, new AtmoError('PERMISSION_DENIED', reason));
     if (url.length > MAX_TARGET_CHARS) return this.#refuse(context, targetTooLong(), 414);
     return undefined;
@@ -93,7 +96,7 @@ class RouteDispatcher {
     } catch (thrown) {
       const error = toAtmoError(thrown);
       this.#logFailure(route, trace, error);
-      const metadata = route.hasResourceMetadata && { resourceMetadata: metadataOf(context.req.raw.url) };
+      const metadata = route.hasResourceMetadata && { resourceMetadata: this.#metadataOf(context) };
       return this.#send(context, route.path, trace, problem(error, { ...trace, ...metadata }));
     }
   }
@@ -138,7 +141,8 @@ class RouteDispatcher {
       path,
       ...parsed,
       trace,
-      source: sourceOf(context.env?.incoming?.socket.remoteAddress),
+      source: this.#sourceOf(context),
+      origin: this.#originOf(context),
       request,
       // This is a getter, because the adaptor creates an AbortController when the signal is first read.
       get signal() {
@@ -162,7 +166,7 @@ class RouteDispatcher {
     const credentials = credentialsOf(context.req.raw);
     const { bearer } = credentials;
     if (bearer === undefined) return authenticator.authenticate(credentials);
-    const source = sourceOf(context.env?.incoming?.socket.remoteAddress);
+    const source = this.#sourceOf(context);
     const lock = this.#lockOn(source, bearer);
     // All programs on this machine share the source `local`. While this source is locked out, valid tokens of its programs still work.
     // Otherwise one program with a wrong token would lock out all others. A wrong token gets the error in `lock` (see `catch`).
@@ -175,6 +179,27 @@ class RouteDispatcher {
       if (thrown instanceof AtmoError && thrown.code === 'TOKEN_INVALID') guesses.failed(source, bearer);
       throw lock ?? thrown;
     }
+  }
+
+  #isProxied(context: HonoContext): boolean {
+    const { headers, url } = context.req.raw;
+    const scheme = isEncrypted(context.env?.incoming, url) ? 'https' : 'http';
+    return isProxied(headers.get('host') ?? undefined, { scheme, proxy: this.#collaborators.proxy });
+  }
+
+  #sourceOf(context: HonoContext): string {
+    if (this.#isProxied(context)) return proxiedSource(context.req.raw.headers.get('x-forwarded-for'));
+    return sourceOf(context.env?.incoming?.socket.remoteAddress);
+  }
+
+  #originOf(context: HonoContext): string {
+    const { proxy } = this.#collaborators;
+    return proxy && this.#isProxied(context) ? proxy.origin : new URL(context.req.raw.url).origin;
+  }
+
+  /** Returns the URL of the resource metadata. It has the well-known path between host and path (RFC 9728 §3.1). */
+  #metadataOf(context: HonoContext): string {
+    return `${this.#originOf(context)}${RESOURCE_METADATA}${new URL(context.req.raw.url).pathname}`;
   }
 
   /** Returns the error if the source is locked out. Returns undefined if it is not, or if the token was valid before. */
@@ -210,12 +235,6 @@ class RouteDispatcher {
       headers: { ...SECURITY_HEADERS, ...headers, 'x-request-id': trace.requestId, traceparent: trace.traceparent },
     });
   }
-}
-
-/** Returns the URL of the resource metadata. It has the well-known path between host and path (RFC 9728 §3.1). */
-function metadataOf(url: string): string {
-  const { origin, pathname } = new URL(url);
-  return `${origin}${RESOURCE_METADATA}${pathname}`;
 }
 
 /** Returns whether the connection is encrypted. The URL does not show this: a client can send an absolute URL with any scheme. */

@@ -16,8 +16,10 @@ export interface RouteRequest {
   /** The request's body if it is a list. Only some routes accept a list. */
   readonly list?: readonly Json[];
   readonly trace: Trace;
-  /** Where the request comes from, as the lockouts count it: an address, a network, or `local` for this machine. */
+  /** Where the request comes from, as the lockouts count it: an address, a network, `local` for this machine, or `proxy`. */
   readonly source: string;
+  /** Origin of the URL under which the client reached the hub, which may be that of a reverse proxy. */
+  readonly origin: string;
   /** The original request, whose body has already been read. */
   readonly request: Request;
   /** Signal that aborts if the client disconnects before the response. */

@@ -52,7 +52,13 @@ export interface HubConfig {
   problem?(): string | undefined;
   readonly stateDir: string;
   readonly logLevel: LogLevel;
-  readonly http: { readonly host: string; readonly port: number; readonly tls: TlsConfig };
+  readonly http: {
+    readonly host: string;
+    readonly port: number;
+    /** URL at which a reverse proxy on this machine offers the hub. */
+    readonly proxyUrl?: string;
+    readonly tls: TlsConfig;
+  };
   readonly matter: {
     readonly isEnabled: boolean;
     /** Network interface; default: all. */
@@ -149,6 +155,7 @@ export function loadConfig(env: Environment, stateDir: string, file = readConfig
     http: {
       host: env.ATMO_HTTP_HOST || file.http.host,
       port: portOf('ATMO_HTTP_PORT', env.ATMO_HTTP_PORT) ?? file.http.port,
+      ...(file.http.proxy_url !== undefined && { proxyUrl: file.http.proxy_url }),
       tls: tlsOf(file.http.tls),
     },
     matter: {

@@ -14,7 +14,7 @@ import { text } from '../texts/text.ts';
 interface TlsState {
   readonly enabled: boolean;
   readonly url: string;
-  readonly source?: 'own_authority' | 'files' | 'acme';
+  readonly source?: 'own_authority' | 'files' | 'acme' | 'proxy';
   readonly fingerprint_sha256?: string;
   readonly names?: readonly string[];
   readonly issuer?: string;
@@ -68,6 +68,7 @@ const SOURCE_TEXTS = { own_authority: 'own_authority', files: 'own_files', acme:
 
 function certificateView(tls: TlsState): TemplateResult {
   if (!tls.enabled) return html`<p>${text('settings.no_tls')}</p>`;
+  if (tls.source === 'proxy') return html`<p>${text('settings.proxied', { url: tls.url })}</p>`;
   const isOwn = tls.source === 'own_authority';
   return html`
     <p>${text(`settings.${SOURCE_TEXTS[tls.source ?? 'files']}`)}</p>

@@ -33,6 +33,7 @@ async function ask(path: string, headers: Readonly<Record<string, string>> = {})
       path: { name: path.replace('/assets/', '') },
       body: {},
       source: 'local',
+      origin: 'http://127.0.0.1:8081',
       trace: { requestId: 'r', traceId: 't', traceparent: 'p' },
       request,
       signal: request.signal,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isLoopback, refuseAbsolute, refuseAddressing } from '../../../src/http/server/addresses.ts';
+import { isLoopback, proxiedSource, refuseAbsolute, refuseAddressing } from '../../../src/http/server/addresses.ts';
 import { requireTls } from '../../../src/http/server/http-server.ts';
 import { ask, HOST, makeHttpApi, PORT } from '../http-fixture.ts';
 
@@ -98,6 +98,42 @@ describe('a name of the certificate', () => {
     const from = (origin: string) => refuseAddressing({ ...addressing, origin }, entrance('https'));
     expect(from(`https://attic.local:${PORT}`)).toBeUndefined();
     expect([from(`http://attic.local:${PORT}`), from('https://attic.local')]).toEqual([expect.any(String), expect.any(String)]);
+  });
+});
+
+describe('a reverse proxy on this machine', () => {
+  const proxy = new URL('https://hub.example.org/');
+  const entrance = (scheme: 'http' | 'https') => ({ scheme, port: PORT, isOwnName: () => false, proxy });
+  const addressing = { host: 'hub.example.org', origin: undefined };
+
+  test('passes on requests for its own name alone, and only over plain HTTP, which no other machine can use', () => {
+    expect(refuseAddressing(addressing, entrance('http'))).toBeUndefined();
+    expect(refuseAddressing({ ...addressing, host: 'HUB.example.org' }, entrance('http'))).toBeUndefined();
+    expect(refuseAddressing(addressing, entrance('https'))).toContain('Host');
+    for (const host of [undefined, 'hub.example.org:8081', 'evil.example', 'hub.example.org.evil.example']) {
+      expect([host, refuseAddressing({ ...addressing, host }, entrance('http'))]).toEqual([host, expect.stringContaining('Host')]);
+    }
+  });
+
+  test('is the only origin of its pages', () => {
+    const from = (origin: string) => refuseAddressing({ ...addressing, origin }, entrance('http'));
+    expect(from('https://hub.example.org')).toBeUndefined();
+    for (const origin of ['http://hub.example.org', `http://${HOST}`, 'https://evil.example', 'null']) {
+      expect([origin, from(origin)]).toEqual([origin, expect.stringContaining('Origin')]);
+    }
+  });
+
+  test.each([
+    ['192.0.2.7', '192.0.2.7'],
+    ['127.0.0.1, 192.0.2.7', '192.0.2.7'],
+    ['192.0.2.8,  2001:db8:1:2:3::4', '2001:db8:1:2::/64'],
+    ['192.0.2.7, 127.0.0.1', 'proxy'],
+    ['192.0.2.7, unknown', 'proxy'],
+    ['192.0.2.7:4711', 'proxy'],
+    ['', 'proxy'],
+    [null, 'proxy'],
+  ])('that sends X-Forwarded-For: %s has a client at %s', (header, source) => {
+    expect(proxiedSource(header)).toBe(source);
   });
 });
 
