@@ -86,14 +86,11 @@ const CALLS = 30;
 
 test('thirty calls reach three approvers by ntfy, mail and an encrypted push message, 95 % within two seconds', async () => {
   const stateDir = stack.adopt(mkdtempSync(join(tmpdir(), 'atmo-notices-')), (dir) => rmSync(dir, { recursive: true, force: true }));
-  const cameMs = { ntfy: new Map<string, number>() };
+  const ntfyMs = new Map<string, number>();
   const agentIn = (text: string) => /agent-\d+/.exec(text)?.[0] ?? '';
-  const note = (came: Map<string, number>, text: string): void => {
-    if (agentIn(text) !== '') came.set(agentIn(text), performance.now());
-  };
   const ntfy = stack.use(
     await spokenService(({ body }) => {
-      note(cameMs.ntfy, body);
+      if (agentIn(body) !== '') ntfyMs.set(agentIn(body), performance.now());
       return TAKEN;
     }),
   );
@@ -126,16 +123,16 @@ test('thirty calls reach three approvers by ntfy, mail and an encrypted push mes
   }
   const pushed = () => push.heard.slice(before).filter(({ message }) => agentIn(String(message.text)) !== '');
   const mailed = () => mail.taken.filter(({ text }) => agentIn(text) !== '');
-  await expect
-    .poll(() => [cameMs.ntfy.size, mailed().length, pushed().length], { ...LIMIT, timeout: 20_000 })
-    .toEqual([CALLS, CALLS, CALLS]);
+  await expect.poll(() => [ntfyMs.size, mailed().length, pushed().length], { ...LIMIT, timeout: 20_000 }).toEqual([CALLS, CALLS, CALLS]);
 
   const pushMs = new Map(pushed().map(({ message, atMs }) => [agentIn(String(message.text)), atMs]));
-  const latencies = [cameMs.ntfy, pushMs].flatMap((came) =>
-    [...askedMs].map(([agent, ms]) => (came.get(agent) ?? Number.POSITIVE_INFINITY) - ms),
-  );
-  const p95Ms = latencies.sort((a, b) => a - b)[Math.floor(latencies.length * 0.95)];
-  expect(p95Ms).toBeLessThan(2_000);
+  const mailMs = new Map(mailed().map(({ text, atMs }) => [agentIn(text), atMs]));
+  for (const [way, came] of Object.entries({ ntfy: ntfyMs, mail: mailMs, push: pushMs })) {
+    const latencies = [...askedMs].map(([agent, ms]) => (came.get(agent) ?? Number.POSITIVE_INFINITY) - ms).sort((a, b) => a - b);
+    const p95Ms = latencies[Math.floor(latencies.length * 0.95)] ?? Number.POSITIVE_INFINITY;
+    console.log(`call → ${way}: p50 ${Math.round(latencies[latencies.length >> 1] ?? 0)} ms, p95 ${Math.round(p95Ms)} ms`);
+    expect(p95Ms, way).toBeLessThan(2_000);
+  }
   const { key } = (await hub.get('/api/v1/push/key')) as { readonly key: string };
   for (const { message, headers: sent } of pushed()) {
     expect(vapidClaims(String(sent.authorization), key)).toMatchObject({ aud: expect.stringContaining('127.0.0.1') });
@@ -143,5 +140,4 @@ test('thirty calls reach three approvers by ntfy, mail and an encrypted push mes
     expect(sent.topic).toBe(message.id);
   }
   expect(mailed()[0]?.text).toMatch(/^Message-ID: <[0-9a-f]{32}@/im);
-  console.log(`call → message: p50 ${Math.round(latencies[latencies.length >> 1] ?? 0)} ms, p95 ${Math.round(p95Ms ?? 0)} ms`);
 });

@@ -13,6 +13,8 @@ interface TakenMail {
   readonly text: string;
   readonly user: string | undefined;
   readonly isEncrypted: boolean;
+  /** When it was taken, in milliseconds as `performance.now` counts them. */
+  readonly atMs: number;
 }
 
 /** A certificate with its key, in PEM files. */
@@ -36,7 +38,14 @@ export async function mailServer({ pem, ...options }: MailServerOptions = {}) {
       void text(stream).then((mail) => {
         const { mailFrom, rcptTo } = session.envelope;
         const to = rcptTo.map(({ address }) => address);
-        taken.push({ from: mailFrom ? mailFrom.address : '', to, text: mail, user: session.user, isEncrypted: session.secure });
+        taken.push({
+          from: mailFrom ? mailFrom.address : '',
+          to,
+          text: mail,
+          user: session.user,
+          isEncrypted: session.secure,
+          atMs: performance.now(),
+        });
         done();
       });
     },

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { onLoopback } from './loopback-server.ts';
 
 /** A request as a service got it. */
-interface HeardRequest {
+export interface HeardRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
