@@ -23,7 +23,7 @@ const CHARGED_PERCENT = 20;
 interface DeviceNoticeCollaborators extends Pick<HubContext, 'clock' | 'events'> {
   readonly readings: Pick<ReadingStore, 'sensors'>;
   readonly directory: Pick<DeviceDirectory, 'list' | 'get'>;
-  readonly publisher: Pick<NoticePublisher, 'begin' | 'end'>;
+  readonly publisher: Pick<NoticePublisher, 'begin' | 'end' | 'openAtMs'>;
 }
 
 /** What readings of one device say about a subject: that it began, that it ended, or nothing. */
@@ -97,7 +97,7 @@ export class DeviceNotices implements Service {
     const { directory, readings } = this.#collaborators;
     const ofDevices = Map.groupBy(readings.sensors(), ({ sensor }) => sensor.device);
     for (const device of directory.list()) {
-      this.#checkReadings(device, ofDevices.get(device.id) ?? []);
+      this.#checkReadings(device, ofDevices.get(device.id) ?? [], 'kept');
       this.#checkLost(device);
     }
   }
@@ -112,20 +112,27 @@ export class DeviceNotices implements Service {
     this.#checkReadings(
       device,
       readings.sensors().filter(({ sensor }) => sensor.device === device.id),
+      'reported',
     );
   }
 
-  #checkReadings(device: Device, readings: readonly Reading[]): void {
+  /**
+   * Readings that were kept end nothing that began after them: a hub that was killed may have told of a leak and not have kept its reading. A
+   * report ends it whatever its time is, since the clock may have been set back.
+   */
+  #checkReadings(device: Device, all: readonly Reading[], source: 'kept' | 'reported'): void {
+    const { publisher } = this.#collaborators;
     for (const { kind, about, readings: kinds, judge } of DANGERS) {
-      const verdicts = readings.flatMap(({ sensor, value }) =>
-        kinds.includes(sensor.kind) && value !== null ? [judge(sensor.kind, value)] : [],
-      );
+      const readings = all.filter(({ sensor, value }) => kinds.includes(sensor.kind) && value !== null);
+      const verdicts = readings.map(({ sensor, value }) => value !== null && judge(sensor.kind, value));
       const name = `${kinds[0]}/${device.id}`;
+      const begunMs = source === 'kept' ? (publisher.openAtMs(name) ?? 0) : 0;
+      const isEnded = readings.length > 0 && readings.every(({ atMs }, index) => verdicts[index] === 'ended' && atMs >= begunMs);
       const write: NoticeWriter = (texts) => ({ title: texts[about].title, text: texts[about].text(whereIs(device)) });
       if (verdicts.includes('began')) this.#begin(device, { kind, name, write });
-      else if (verdicts.length > 0 && verdicts.every((verdict) => verdict === 'ended')) this.#collaborators.publisher.end(name);
+      else if (isEnded) publisher.end(name);
     }
-    if (readings.some(({ sensor, value }) => sensor.kind === 'lock' && value === 'not_fully_locked')) this.#checkHalfLocked(device);
+    if (all.some(({ sensor, value }) => sensor.kind === 'lock' && value === 'not_fully_locked')) this.#checkHalfLocked(device);
   }
 
   /** A lock that stays between locked and unlocked counts as jammed. */

@@ -87,9 +87,10 @@ export class NoticeOutbox implements Service {
     this.#startTimer();
   }
 
-  /** Replaces a notice in all deliveries that were not sent yet, for each person by what that person is told. */
-  revise(noticeId: string, toldTo: (person: string) => Notice): void {
-    for (const delivery of this.#due(noticeId)) this.#change({ ...delivery, notice: toldTo(delivery.person) });
+  /** Replaces a notice in all deliveries that were not sent yet, for each person by what that person is told. None is sent before `dueMs`. */
+  revise(noticeId: string, toldTo: (person: string) => Notice, dueMs: number): void {
+    for (const delivery of this.#due(noticeId))
+      this.#change({ ...delivery, notice: toldTo(delivery.person), dueMs: Math.max(delivery.dueMs, dueMs) });
   }
 
   /** Drops the deliveries of a notice that were not sent yet. */

@@ -8,8 +8,12 @@ import type { NoticeStore, StoredNotice } from './notice-store.ts';
 import { inAllLanguages } from './texts/all-languages.ts';
 import type { NoticeWriter } from './texts/notice-texts.ts';
 
-/** Time that further requests of the same group have to join the first message about a request for approval, in milliseconds. */
+/**
+ * Time after a request for approval that further ones of the same group have to join its message, in milliseconds; each further one begins it
+ * anew, up to a second after the first.
+ */
 const GATHERING_MS = 400;
+const LONGEST_GATHERING_MS = 1_000;
 /** If a request for approval is still open after this time, in milliseconds, its message goes over the person's further ways too. */
 const FURTHER_WAYS_AFTER_MS = 30_000;
 /** Time for which a message about a subject that lasts is tried, in milliseconds. */
@@ -92,10 +96,11 @@ export class NoticePublisher {
 
   /** Replaces the text of a notice where it was not sent yet. */
   revise(notice: Notice): void {
-    const { notices, outbox } = this.#collaborators;
-    const shown = withoutSecrets(notice);
-    outbox.revise(notice.id, (person) => this.#toldTo(person, shown));
+    const { notices, outbox, clock } = this.#collaborators;
     const stored = notices.get(notice.id);
+    const shown = { ...withoutSecrets(notice), atMs: stored?.notice.atMs ?? notice.atMs };
+    const dueMs = Math.min(clock.now() + GATHERING_MS, shown.atMs + LONGEST_GATHERING_MS);
+    outbox.revise(notice.id, (person) => this.#toldTo(person, shown), dueMs);
     if (stored) notices.put({ ...stored, notice: shown });
   }
 

@@ -82,6 +82,16 @@ describe('a request for approval', () => {
     expect(reach.sent.map(({ way }) => way)).toEqual(['phone', 'mail', 'phone']);
   });
 
+  test('waits for more like it that follow one another closely, for a second at most', async () => {
+    const { file, pass, reach } = await home();
+    for (let count = 10; count < 14; count++) {
+      await file(requestOf({ callHash: String(count).repeat(32) }));
+      await pass(300);
+    }
+    expect(reach.sent).toHaveLength(1);
+    expect(reach.sent[0]?.message).toContain('(4 requests like this wait)');
+  });
+
   test('and nine more of the same agent, tool and device are one message with their number', async () => {
     const { file, pass, reach } = await home();
     for (let count = 10; count < 20; count++) await file(requestOf({ callHash: String(count).repeat(32) }));

@@ -41,10 +41,10 @@ async function home(options: Parameters<typeof household>[0] = {}) {
     publisher: parts.publisher,
   });
   const place = (device: Device) => devices.set(device.id, device);
-  const hold = (device: string, kind: string, value: ReadingValue | null) => {
+  const hold = (device: string, kind: string, value: ReadingValue | null, atMs = parts.clock.now()) => {
     const id = `${device}/${kind}` as SensorId;
     const sensor = { id, device: device as DeviceId, name: kind, kind, unit: '', title: kind };
-    readings.set(id, { sensor, value, atMs: parts.clock.now(), reachability: 'reachable' });
+    readings.set(id, { sensor, value, atMs, reachability: 'reachable' });
     return id;
   };
   const report = (device: string, kind: string, value: ReadingValue | null) =>
@@ -91,6 +91,20 @@ describe('a device that reports danger', () => {
     await one.deviceNotices.start();
     await one.pass(0);
     expect(one.told()).toHaveLength(1);
+  });
+
+  test('is not told again because the reading that was kept is older than the danger', async () => {
+    const { report, hold, pass, told, publisher, clock } = await started();
+    report('leak-sensor', 'leak', true);
+    hold('leak-sensor', 'leak', false, clock.now() - 1);
+    await pass(60_000);
+    expect(publisher.openAtMs('leak/leak-sensor')).toBeDefined();
+    report('leak-sensor', 'leak', true);
+    await pass(0);
+    expect(told()).toHaveLength(1);
+    hold('leak-sensor', 'leak', false);
+    await pass(60_000);
+    expect(publisher.openAtMs('leak/leak-sensor')).toBeUndefined();
   });
 
   test('a battery between low and charged changes nothing', async () => {
