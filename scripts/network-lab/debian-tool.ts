@@ -2,8 +2,8 @@
  * Programs of Debian that the lab can use where nobody installed them: downloaded once into `.run/debian` and unpacked there.
  * The system's own packages stay as they are.
  */
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { existsSync, globSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
 import { ROOT } from '../bundle.ts';
 import { installedProgram, isExecutable } from '../installed-program.ts';
 import { runTool } from './run-tool.ts';
@@ -56,6 +56,12 @@ export function findDebianTool(name: DebianToolName): DebianTool | undefined {
   const path = ['usr/sbin', 'usr/bin', 'sbin', 'bin'].map((dir) => join(root, dir, name)).find(isExecutable);
   if (path === undefined) return undefined;
   return { path, env: { ...process.env, LD_LIBRARY_PATH: libraryFolders(root).join(delimiter) } };
+}
+
+/** The library that tells a program another time, beside the program `faketime`; undefined where it is not there. */
+export function fakeClockLibrary(): string | undefined {
+  const tool = findDebianTool('faketime');
+  return tool && globSync(join(dirname(tool.path), '../lib/*/faketime/libfaketimeMT.so.1')).find((path) => existsSync(path));
 }
 
 /** Downloads what is neither installed nor there; answers what it could not get, each with the reason. Needs the network and apt. */

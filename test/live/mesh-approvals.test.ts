@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
-import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findDebianTool } from '../../scripts/network-lab/debian-tool.ts';
+import { fakeClockLibrary } from '../../scripts/network-lab/debian-tool.ts';
 import type { CallAnswer } from '../../src/calls/request-and-answer.ts';
 import { openApproverKey, ownerDecision, rawKeyOf, readApproverKey, signedDecision } from '../../src/cli/identity/approver-key.ts';
 import type { JsonObject } from '../../src/core/json.ts';
@@ -15,7 +15,7 @@ import { until } from './mesh/until.ts';
 const CLI_PORT = '18085';
 const INVITE = { permissions: ['*', 'admin:approvals'] };
 const OPEN_GATE = '/api/v1/tools/lab:open_gate/invoke';
-const CLOCK = fakeClock();
+const CLOCK = fakeClockLibrary();
 const KNOWN_LIMIT_MS = 30_000;
 
 const GATE = `
@@ -43,12 +43,6 @@ export function createTool({ file }) {
     },
   };
 }`;
-
-/** The library that tells a program another time: beside the program `faketime`. */
-function fakeClock(): string | undefined {
-  const tool = findDebianTool('faketime');
-  return tool && globSync(join(dirname(tool.path), '../lib/*/faketime/libfaketimeMT.so.1'))[0];
-}
 
 let mesh: LabMesh;
 /** Has the gate. */

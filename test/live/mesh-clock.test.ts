@@ -1,23 +1,14 @@
-import { existsSync, globSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findDebianTool } from '../../scripts/network-lab/debian-tool.ts';
+import { fakeClockLibrary } from '../../scripts/network-lab/debian-tool.ts';
 import { IS_LONG, LONG_REASON } from './mesh/figures.ts';
 import { LabMesh, untilComplete } from './mesh/lab-mesh.ts';
 import type { MeshHub } from './mesh/mesh-hub.ts';
 
 const WATCH_MS = 240_000;
 const OFFSETS = ['+600s', '-600s'];
-const library = fakeClock();
+const library = fakeClockLibrary();
 const REASON = library === undefined ? ' (skipped: libfaketime is missing; scripts/netlab tools gets it)' : '';
-
-/** The library that tells a program another time: beside the program `faketime`. */
-function fakeClock(): string | undefined {
-  const tool = findDebianTool('faketime');
-  if (!tool) return undefined;
-  return globSync(join(dirname(tool.path), '../lib/*/faketime/libfaketimeMT.so.1')).find((path) => existsSync(path));
-}
 
 describe.skipIf(library === undefined || !IS_LONG)(`a hub whose clock is ten minutes off${REASON || LONG_REASON}`, () => {
   let mesh: LabMesh;
