@@ -45,12 +45,13 @@ export class Shell extends LightElement {
 
   protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
     if (!changes.has('app') || !this.app) return;
-    const { calls, notices, session, store, router } = this.app;
+    const { calls, notices, session, store, router, worker } = this.app;
     calls.subscribe(() => this.requestUpdate());
     calls.onEnd((end) => this.#notifyEnd(end));
     session.subscribe(() => this.requestUpdate());
     store.subscribe(() => this.requestUpdate());
     notices.subscribe(() => this.requestUpdate());
+    worker.subscribe(() => this.requestUpdate());
     router.subscribe(() => this.#followOrNotify());
     this.#followOrNotify();
     void store.refreshHealth();
@@ -66,7 +67,7 @@ export class Shell extends LightElement {
       <div class="frame">
         ${this.#navigation(app)}
         <main id="main" tabindex="-1">
-          ${this.#away(app)} ${this.#problems(app)}
+          ${this.#away(app)} ${this.#outdated(app)} ${this.#problems(app)}
           <fieldset class="controls" role="presentation" ?disabled=${app.store.state.isHubAway}>${this.#page(app)}</fieldset>
         </main>
       </div>
@@ -109,6 +110,13 @@ export class Shell extends LightElement {
     const level = store.state.isLoaded ? 2 : 1;
     return html`<div class="hub-away" role="alert">${icon('warning')}
       <div><p class="hub-away-title" role="heading" aria-level=${level}>${text('shell.away')}</p><p>${text('shell.away_help')}</p></div></div>`;
+  }
+
+  /** Says that the hub has a newer build of the page, which is loaded when the person goes on. */
+  #outdated({ worker }: App): TemplateResult | typeof nothing {
+    if (!worker.isOutdated) return nothing;
+    return html`<div class="outdated row" role="status"><span class="grow">${text('shell.outdated')}</span>
+      <button type="button" class="button small" @click=${() => location.reload()}>${icon('refresh')}${text('shell.load_new')}</button></div>`;
   }
 
   /** Returns the page that the URL names; nothing if the hub was away from the beginning, because no page has anything to show then. */

@@ -17,6 +17,8 @@ interface RunningHubOptions {
   readonly host?: LabHost;
   /** Where the owner asks, if that is not the address that the hub says it has. */
   readonly origin?: string;
+  /** Another program than the built one, for example with another page. */
+  readonly program?: string;
 }
 
 interface CallOptions {
@@ -47,10 +49,10 @@ export class RunningHub implements AsyncDisposable {
   }
 
   /** Resolves when the hub answers; rejects with its log when it ends before that. */
-  static async start({ stateDir, config, env = {}, host, origin }: RunningHubOptions): Promise<RunningHub> {
+  static async start({ stateDir, config, env = {}, host, origin, program = MAIN }: RunningHubOptions): Promise<RunningHub> {
     if (config) writeConfig(stateDir, config);
     const settings = { ATMO_STATE_DIR: stateDir, ATMO_HTTP_PORT: '0', ATMO_MATTER_INTERFACE: 'eth0', ...env };
-    const line: readonly [string, ...string[]] = [process.execPath, MAIN, 'serve'];
+    const line: readonly [string, ...string[]] = [process.execPath, program, 'serve'];
     const [command, ...args] = host?.command(line) ?? line;
     const child = spawn(command, args, { env: { ...process.env, ...settings }, stdio: ['ignore', 'pipe', 'pipe'] });
     const log: string[] = [];

@@ -14,6 +14,8 @@ export class PageWorker extends Observable {
   #support: WorkerSupport = 'starting';
   #registration: ServiceWorkerRegistration | undefined;
   #isOutdated = false;
+  /** True if something was typed since the page was opened or went on to another view. */
+  #isTyped = false;
 
   /** `open` is called with the fragment of a page, such as `#/approvals/ap-1`, when a person has chosen a notification. */
   constructor(open: (fragment: string) => void) {
@@ -30,8 +32,17 @@ export class PageWorker extends Observable {
     return this.#registration;
   }
 
+  /** True once the hub has a newer build than the one that is shown. */
+  get isOutdated(): boolean {
+    return this.#isOutdated;
+  }
+
   /** Registers the worker. Never rejects: without a worker the page works as long as the hub answers. */
   async start(): Promise<void> {
+    document.addEventListener('input', () => {
+      this.#isTyped = true;
+    });
+    document.addEventListener('visibilitychange', () => this.#reloadIfUnseen());
     this.#settle(await this.#register());
   }
 
@@ -40,19 +51,28 @@ export class PageWorker extends Observable {
     this.#registration?.update().catch(() => undefined);
   }
 
-  /** Loads the newest build, if there is one, at a moment at which nobody uses the page: it is hidden, or goes on to another view. */
-  reloadIfOutdated(): void {
+  /** Loads the newest build, if there is one, when the page goes on to another view, and what was typed in the last one is done with. */
+  goOn(): void {
+    this.#isTyped = false;
     if (this.#isOutdated) location.reload();
+  }
+
+  /** Loads the newest build while nobody sees the page, unless somebody has typed something into it and may come back to it. */
+  #reloadIfUnseen(): void {
+    if (this.#isOutdated && document.hidden && !this.#isTyped) location.reload();
   }
 
   async #register(): Promise<WorkerSupport> {
     if (!isSecureContext) return 'insecure';
     if (!('serviceWorker' in navigator)) return 'unsupported';
     const { serviceWorker } = navigator;
-    const hadWorker = serviceWorker.controller !== null;
+    // The first worker of a browser has the same build as the page. Each further one has a newer build.
+    let hasWorker = serviceWorker.controller !== null;
     serviceWorker.addEventListener('controllerchange', () => {
-      this.#isOutdated = hadWorker;
-      if (document.hidden) this.reloadIfOutdated();
+      this.#isOutdated = hasWorker;
+      hasWorker = true;
+      this.changed();
+      this.#reloadIfUnseen();
     });
     serviceWorker.addEventListener('message', ({ data }) => this.#onMessage(data));
     try {

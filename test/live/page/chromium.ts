@@ -11,19 +11,23 @@ const START_LIMIT_MS = 100_000;
 interface BrowserOptions {
   /** File of frames (`.mjpeg`, `.y4m`) that the camera of the browser shows; without it there is a test picture. */
   readonly cameraFile?: string;
+  /** Names that the browser knows, with their addresses. */
+  readonly names?: Readonly<Record<string, string>>;
 }
 
 /** Debian's Chromium without a window. It reaches what its network namespace reaches, here the hub's loopback. */
-export async function startChromium({ cameraFile }: BrowserOptions = {}): Promise<Browser> {
+export async function startChromium({ cameraFile, names = {} }: BrowserOptions = {}): Promise<Browser> {
   const executablePath = findChromium();
   if (executablePath === undefined) throw new AtmoError('NOT_SUPPORTED', 'Chromium is not installed; skip the tests without HAS_CHROMIUM');
-  const camera = ['--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream'];
-  if (cameraFile !== undefined) camera.push(`--use-file-for-fake-video-capture=${cameraFile}`);
+  const more = ['--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream'];
+  if (cameraFile !== undefined) more.push(`--use-file-for-fake-video-capture=${cameraFile}`);
+  const rules = Object.entries(names).map(([name, address]) => `MAP ${name} ${address}`);
+  if (rules.length > 0) more.push(`--host-resolver-rules=${rules.join(', ')}`);
   return chromium.launch({
     executablePath,
     timeout: START_LIMIT_MS,
     // Root cannot have the sandbox, and containers have a small /dev/shm.
-    args: [...(process.getuid?.() === 0 ? ['--no-sandbox'] : []), '--disable-dev-shm-usage', '--disable-gpu', ...camera],
+    args: [...(process.getuid?.() === 0 ? ['--no-sandbox'] : []), '--disable-dev-shm-usage', '--disable-gpu', ...more],
     // Proxies of the machine are not there in the private network.
     env: { ...withoutProxies(), LANG: 'en_GB.UTF-8' },
   });

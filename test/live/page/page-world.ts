@@ -28,6 +28,10 @@ interface PageWorldOptions {
   readonly extra?: readonly DeviceSpec[];
   /** Settings of the hub. */
   readonly config?: JsonObject;
+  /** The program of the hub, if it is not the built one. */
+  readonly program?: string;
+  /** Names that the browser knows, with their addresses. */
+  readonly names?: Readonly<Record<string, string>>;
 }
 
 /** A home with real devices, a hub in a process of its own, and a browser: all in one private network. */
@@ -36,13 +40,15 @@ export class PageWorld implements AsyncDisposable {
   readonly browser: Browser;
   readonly stateDir: string;
   readonly #dir: string;
+  readonly #program: string | undefined;
   #hub: RunningHub;
 
-  private constructor(parts: { home: VirtualHome; hub: RunningHub; browser: Browser; dir: string }) {
+  private constructor(parts: { home: VirtualHome; hub: RunningHub; browser: Browser; dir: string; program: string | undefined }) {
     this.home = parts.home;
     this.browser = parts.browser;
     this.#hub = parts.hub;
     this.#dir = parts.dir;
+    this.#program = parts.program;
     this.stateDir = join(parts.dir, 'hub');
   }
 
@@ -53,10 +59,10 @@ export class PageWorld implements AsyncDisposable {
     await runTool(process.execPath, [BUILD_PAGE, '--if-stale']);
     const [home, hub, browser] = await Promise.all([
       VirtualHome.start({ spec: devices, dir: join(dir, 'home') }),
-      startHub(join(dir, 'hub'), options.config),
-      startChromium({ cameraFile: join(dir, FILM) }),
+      startHub(join(dir, 'hub'), { config: options.config, program: options.program }),
+      startChromium({ cameraFile: join(dir, FILM), ...(options.names && { names: options.names }) }),
     ]);
-    const world = new PageWorld({ home, hub, browser, dir });
+    const world = new PageWorld({ home, hub, browser, dir, program: options.program });
     const commissioned = [...options.devices, ...(options.extra ?? []).map(({ name }) => name)];
     for (const name of commissioned) await world.commission(name);
     return world;
@@ -103,7 +109,7 @@ export class PageWorld implements AsyncDisposable {
   }
 
   async reviveHub(): Promise<void> {
-    this.#hub = await startHub(this.stateDir);
+    this.#hub = await startHub(this.stateDir, { program: this.#program });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -114,6 +120,16 @@ export class PageWorld implements AsyncDisposable {
   }
 }
 
-function startHub(stateDir: string, config?: JsonObject): Promise<RunningHub> {
-  return RunningHub.start({ stateDir, ...(config && { config }), env: { ATMO_HTTP_PORT: PORT } });
+interface HubParts {
+  readonly config?: JsonObject | undefined;
+  readonly program: string | undefined;
+}
+
+function startHub(stateDir: string, { config, program }: HubParts): Promise<RunningHub> {
+  return RunningHub.start({
+    stateDir,
+    ...(config && { config }),
+    ...(program !== undefined && { program }),
+    env: { ATMO_HTTP_PORT: PORT },
+  });
 }
