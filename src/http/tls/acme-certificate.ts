@@ -1,5 +1,6 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
-import { repeat } from '../../core/clock.ts';
+import { createSecureContext } from 'node:tls';
+import { isoTime, repeat } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { Service } from '../../core/lifecycle.ts';
@@ -25,11 +26,17 @@ interface AcmeCertificateCollaborators extends Pick<HubContext, 'clock' | 'logge
 }
 
 /** A certificate with the times between which it is valid, in milliseconds since 1970. */
-interface KeptCertificate extends NamedCertificate, Validity {}
+interface KeptCertificate extends NamedCertificate, Validity {
+  /** URL of the directory of the authority that issued it. */
+  readonly directory?: string;
+}
 
 const MINUTE_MS = 60_000;
 const FIRST_TRY_MS = 10_000;
-/** A failed try is repeated after this time, then after twice as long, and so on. Authorities allow few failures in an hour. */
+/**
+ * A try that failed, or that gave a certificate which is due at once, is repeated after this time, then after twice as long, and so on.
+ * Authorities allow few failures in an hour, and few certificates in a week.
+ */
 const RETRY_MS = { first: 15 * MINUTE_MS, most: 12 * 60 * MINUTE_MS };
 /** Longest time for which an authority's wish to be left alone is followed. */
 const MOST_PATIENCE_MS = 7 * 24 * 60 * MINUTE_MS;
@@ -42,6 +49,7 @@ export class AcmeCertificate implements Service {
   #current: KeptCertificate | undefined;
   #problem: string | undefined;
   #failures = 0;
+  /** When the next try may begin, on the clock that nobody sets. */
   #nextTryMs = 0;
   #attempt: Promise<void> | undefined;
   #stops: readonly (() => void)[] = [];
@@ -76,8 +84,8 @@ export class AcmeCertificate implements Service {
   }
 
   #look(): void {
-    const nowMs = this.#parts.time.now();
-    if (this.#attempt !== undefined || nowMs < this.#nextTryMs || !this.#isDue(nowMs)) return;
+    const { clock, time } = this.#parts;
+    if (this.#attempt !== undefined || clock.monotonic() < this.#nextTryMs || !this.#isDue(time.now())) return;
     this.#attempt = this.#renew().finally(() => {
       this.#attempt = undefined;
     });
@@ -85,9 +93,10 @@ export class AcmeCertificate implements Service {
 
   #isDue(nowMs: number): boolean {
     if (this.#current === undefined) return true;
-    const { names, fromMs, untilMs } = this.#current;
-    if (!this.#options.config.names.every((name) => names.includes(name))) return true;
-    return nowMs >= untilMs - (untilMs - fromMs) / 3;
+    const { names, directory, fromMs, untilMs } = this.#current;
+    const { config } = this.#options;
+    const isOfOrder = directory === config.directory && config.names.every((name) => names.includes(name));
+    return !isOfOrder || nowMs >= untilMs - (untilMs - fromMs) / 3;
   }
 
   /** Gets a new certificate. If that fails, keeps the current one and reports the problem. Never rejects. */
@@ -95,8 +104,8 @@ export class AcmeCertificate implements Service {
     try {
       this.#current = await this.#order();
       this.#problem = undefined;
-      this.#failures = 0;
-      this.#nextTryMs = 0;
+      if (this.#isDue(this.#parts.time.now())) this.#backOff();
+      else this.#failures = 0;
     } catch (thrown) {
       if (this.#ending.signal.aborted) return;
       this.#fail(toAtmoError(thrown));
@@ -116,11 +125,9 @@ export class AcmeCertificate implements Service {
       this.#parts.logger.warn('acme.dns_record_left', { name, problem: toAtmoError(thrown).message });
     const order = { names: config.names, propagationMs: config.dnsWaitSeconds * 1_000 };
     const { chain, key } = await orderCertificate({ session, dns, clock, signal, onRecordLeft }, order);
-    const issued = keptCertificate(`${key}${chain}`);
-    if (!issued || !config.names.every((name) => issued.names.includes(name))) {
-      throw new AtmoError('SERVICE_REFUSED', 'What the authority issued is no certificate for the key and names of the order');
-    }
-    files.write('acme.pem', `${key}${chain}`);
+    const text = `${DIRECTORY_LINE} ${config.directory}\n${key}${chain}`;
+    const issued = issuedCertificate(text, { names: config.names, nowMs: time.now() });
+    files.write('acme.pem', text);
     return issued;
   }
 
@@ -133,29 +140,57 @@ export class AcmeCertificate implements Service {
     return privateKey;
   }
 
+  /** Sets when the next try may begin, and returns how long that is from now. */
+  #backOff(leastMs = 0): number {
+    const waitMs = Math.max(leastMs, Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** this.#failures));
+    this.#failures++;
+    this.#nextTryMs = this.#parts.clock.monotonic() + waitMs;
+    return waitMs;
+  }
+
   #fail({ code, message, details }: AtmoError): void {
     const { time, logger } = this.#parts;
-    const backOffMs = Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** this.#failures);
-    const wishedMs = typeof details.retry_after_ms === 'number' ? Math.min(MOST_PATIENCE_MS, details.retry_after_ms) : 0;
-    this.#failures++;
-    this.#nextTryMs = time.now() + Math.max(backOffMs, wishedMs);
+    const waitMs = this.#backOff(typeof details.retry_after_ms === 'number' ? Math.min(MOST_PATIENCE_MS, details.retry_after_ms) : 0);
     const names = this.#options.config.names.join(', ');
     const what = this.#current ? `The certificate for ${names} could not be renewed` : `The hub got no certificate for ${names}`;
     this.#problem = `${what}: ${message}`;
-    logger.warn('acme.failed', { code, message: this.#problem, next_try: new Date(this.#nextTryMs).toISOString() });
+    logger.warn('acme.failed', { code, message: this.#problem, next_try: isoTime(time.now() + waitMs) });
   }
 }
 
-/** Returns the certificate in a text with its private key and its chain; undefined if there is none, or the key is another one's. */
+/**
+ * Returns the certificate that an authority issued, in a text with its private key and its chain. Throws SERVICE_REFUSED unless TLS accepts
+ * it, it is valid now, and it is for exactly these names: the hub writes addresses with them.
+ */
+export function issuedCertificate(
+  text: string,
+  { names, nowMs }: { readonly names: readonly string[]; readonly nowMs: number },
+): KeptCertificate {
+  const issued = keptCertificate(text);
+  const isOrdered = issued?.names.length === names.length && names.every((name) => issued.names.includes(name));
+  if (!issued || !isOrdered) {
+    throw new AtmoError('SERVICE_REFUSED', 'What the authority issued is no certificate for the key and names of the order');
+  }
+  if (issued.fromMs <= nowMs && nowMs < issued.untilMs) return issued;
+  const period = `from ${isoTime(issued.fromMs)} to ${isoTime(issued.untilMs)}`;
+  throw new AtmoError('SERVICE_REFUSED', `The authority issued a certificate ${period}; is the clock of the hub right?`);
+}
+
+/** The file begins with this text and the directory; text before the first block belongs to no block (RFC 7468 §5.2). */
+const DIRECTORY_LINE = 'directory:';
+
+/** Returns the certificate in a text with its private key and its chain; undefined if there is none, or TLS does not accept it. */
 function keptCertificate(text: string | undefined): KeptCertificate | undefined {
   if (text === undefined) return undefined;
   try {
     const certificate = new X509Certificate(text);
     if (!certificate.checkPrivateKey(createPrivateKey(text))) return undefined;
-    const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n?/g) ?? [];
+    const chain = (text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n?/g) ?? []).join('');
     const key = /-----BEGIN PRIVATE KEY-----[^-]+-----END PRIVATE KEY-----\n?/.exec(text)?.[0] ?? '';
+    createSecureContext({ cert: chain, key });
+    const directory = new RegExp(`^${DIRECTORY_LINE} (\\S+)$`, 'm').exec(text)?.[1];
     const validity = { fromMs: Date.parse(certificate.validFrom), untilMs: Date.parse(certificate.validTo) };
-    return { chain: blocks.join(''), key, names: namesIn(certificate), ...validity };
+    return { chain, key, names: namesIn(certificate), ...validity, ...(directory !== undefined && { directory }) };
   } catch {
     return undefined;
   }

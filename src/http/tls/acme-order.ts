@@ -2,6 +2,7 @@ import { createHash, generateKeyPairSync } from 'node:crypto';
 import { type Clock, pause } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { type JsonObject, objectOf, objectsOf, textsOf } from '../../core/json.ts';
+import { visibleLine } from '../../core/untrusted-text.ts';
 import { type AcmeAnswer, type AcmeSession, reasonOf } from './acme-session.ts';
 import { makeCertificateRequest } from './x509.ts';
 
@@ -49,6 +50,7 @@ interface Authorization {
 
 const POLL_MS = { usual: 2_000, least: 1_000, most: 60_000 };
 const MAX_POLLS = 60;
+const MAX_SHOWN = 80;
 
 /**
  * Gets a certificate with a new key for the names (RFC 8555 §7.4). Proves the names by DNS records, which it removes afterwards. Rejects as
@@ -59,7 +61,7 @@ export async function orderCertificate(parts: OrderParts, { names, propagationMs
   const identifiers = names.map((value) => ({ type: 'dns', value }));
   const order = await session.post(session.resource('newOrder'), { identifiers });
   const orderUrl = required(order.location, 'an address of the order');
-  await authorize(parts, textsOf(order.json.authorizations), propagationMs);
+  await authorize(parts, { names, urls: textsOf(order.json.authorizations), propagationMs });
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const ready = await settled(parts, orderUrl, ['pending', 'processing']);
   const csr = makeCertificateRequest(privateKey, names).toString('base64url');
@@ -70,9 +72,14 @@ export async function orderCertificate(parts: OrderParts, { names, propagationMs
   return { chain: text, key: String(privateKey.export({ type: 'pkcs8', format: 'pem' })) };
 }
 
-async function authorize(parts: OrderParts, urls: readonly string[], propagationMs: number): Promise<void> {
+interface Proofs extends Order {
+  readonly urls: readonly string[];
+}
+
+async function authorize(parts: OrderParts, { names, urls, propagationMs }: Proofs): Promise<void> {
   const { dns, clock, signal, session } = parts;
-  const open = (await inTurn(urls, async (url) => openAuthorization(session, url))).flatMap((found) => found ?? []);
+  if (urls.length > names.length) throw notIssued(`The authority wants ${urls.length} proofs for ${names.length} names`, {});
+  const open = (await inTurn(urls, async (url) => openAuthorization(session, url, names))).flatMap((found) => found ?? []);
   const added: DnsRecord[] = [];
   try {
     for (const { record } of open) {
@@ -88,11 +95,16 @@ async function authorize(parts: OrderParts, urls: readonly string[], propagation
   }
 }
 
-/** Returns what proves a name; undefined if the authority still knows from an earlier order that the name is the owner's. */
-async function openAuthorization(session: AcmeSession, url: string): Promise<Authorization | undefined> {
+/**
+ * Returns what proves a name; undefined if the authority still knows from an earlier order that the name is the owner's. The owner's command
+ * writes with a key for the whole zone, so the authority must not choose for which name.
+ */
+async function openAuthorization(session: AcmeSession, url: string, names: readonly string[]): Promise<Authorization | undefined> {
   const { json } = await session.post(url);
   if (json.status === 'valid') return undefined;
-  const name = required(objectOf(json.identifier).value, 'a name to prove');
+  const asked = required(objectOf(json.identifier).value, 'a name to prove');
+  const name = names.find((one) => one === asked.toLowerCase());
+  if (name === undefined) throw notIssued(`The authority wants a proof for ${visibleLine(asked, MAX_SHOWN)}, which was not ordered`, {});
   const challenge = objectsOf(json.challenges).find(({ type }) => type === 'dns-01');
   if (!challenge) throw notIssued(`The authority takes no proof by DNS for ${name}`, {});
   const proof = session.keyAuthorization(required(challenge.token, 'a token'));

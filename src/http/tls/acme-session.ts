@@ -1,7 +1,7 @@
 import { createHash, createPublicKey, type KeyObject, sign } from 'node:crypto';
 import { AtmoError, type ErrorCode } from '../../core/errors.ts';
 import { type JsonObject, objectOf, objectsOf, tryParseJson } from '../../core/json.ts';
-import { visibleText } from '../../core/untrusted-text.ts';
+import { visibleLine, visibleText } from '../../core/untrusted-text.ts';
 
 /** A request to the authority. */
 interface AcmeRequest {
@@ -173,7 +173,7 @@ function codeOf(status: number, kind: string): ErrorCode {
 /** Returns what a problem document says, with the reasons for the single names (RFC 8555 §6.7.1). */
 export function reasonOf(problem: JsonObject): string {
   const details = [problem, ...objectsOf(problem.subproblems)].map(({ detail }) => (typeof detail === 'string' ? detail : ''));
-  return visibleText(details.filter((detail) => detail !== '').join('; '), MAX_DETAIL);
+  return visibleLine(details.filter((detail) => detail !== '').join('; '), MAX_DETAIL);
 }
 
 function isBadNonce(thrown: unknown): boolean {

@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { hostname, networkInterfaces } from 'node:os';
+import { createSecureContext } from 'node:tls';
 import { repeat } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
@@ -232,10 +233,13 @@ class CertificateFromFiles implements CertificateSource {
     const key = readText(keyFile, 'http.tls.key_file');
     const certificate = parsed(certificateFile, 'a certificate in PEM', () => new X509Certificate(chain));
     const privateKey = parsed(keyFile, 'a private key in PEM without a passphrase', () => createPrivateKey(key));
-    if (certificate.checkPrivateKey(privateKey)) return { chain, key, names: namesIn(certificate) };
-    throw new AtmoError('CONFIG_INVALID', `The key in ${keyFile} is not the one of the certificate in ${certificateFile}`, {
-      path: keyFile,
-    });
+    if (!certificate.checkPrivateKey(privateKey)) {
+      throw new AtmoError('CONFIG_INVALID', `The key in ${keyFile} is not the one of the certificate in ${certificateFile}`, {
+        path: keyFile,
+      });
+    }
+    requireForTls(certificateFile, { chain, key });
+    return { chain, key, names: namesIn(certificate) };
   }
 }
 
@@ -245,6 +249,15 @@ function readText(path: string, setting: string): string {
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new AtmoError('CONFIG_INVALID', `${setting} names ${path}, which cannot be read (${reason})`, { path }, { cause });
+  }
+}
+
+/** Throws CONFIG_INVALID if TLS cannot use the certificates, for example because one after the first is damaged. */
+function requireForTls(path: string, { chain, key }: Pick<NamedCertificate, 'chain' | 'key'>): void {
+  try {
+    createSecureContext({ cert: chain, key });
+  } catch (cause) {
+    throw new AtmoError('CONFIG_INVALID', `TLS cannot use the certificates in ${path}: is each one whole?`, { path }, { cause });
   }
 }
 

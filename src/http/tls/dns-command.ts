@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { AtmoError } from '../../core/errors.ts';
+import { redact } from '../../core/logger.ts';
 import { visibleText } from '../../core/untrusted-text.ts';
 import type { DnsRecord, DnsRecords } from './acme-order.ts';
 
@@ -66,7 +67,8 @@ function outcomeOf(child: ChildProcess, limit: AbortSignal): Promise<string | un
   child.once('error', ({ message }) => resolve(`it cannot be started (${message})`));
   child.once('close', (exitCode, ended) => {
     if (exitCode === 0) return resolve(undefined);
-    const last = visibleText(complaint.trim().split('\n').at(-1) ?? '');
+    // Programs for DNS often quote the request that failed, with its key.
+    const last = visibleText(String(redact(complaint.trim().split('\n').at(-1) ?? '')));
     resolve(`it ended with ${exitCode ?? ended}${last === '' ? '' : `: ${last}`}`);
   });
   return promise.finally(() => limit.removeEventListener('abort', kill));

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { createLogger } from '../../../src/core/logger.ts';
-import { AcmeCertificate } from '../../../src/http/tls/acme-certificate.ts';
+import { AcmeCertificate, issuedCertificate } from '../../../src/http/tls/acme-certificate.ts';
 import type { AcmeFetch } from '../../../src/http/tls/acme-session.ts';
 import { makeAuthority, makeServerCertificate } from '../../../src/http/tls/x509.ts';
 import { ManualClock } from '../../manual-clock.ts';
@@ -13,6 +13,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const NAME = 'hub.example.org';
+const DIRECTORY = 'https://acme.example.org/directory';
 
 const away: AcmeFetch = async () => {
   throw new AtmoError('SERVICE_UNAVAILABLE', 'the directory cannot be reached (ECONNREFUSED)');
@@ -23,21 +24,30 @@ function keptCertificate(names: readonly string[] = [NAME]): string {
   const validity = { fromMs: START_MS, untilMs: START_MS + 90 * DAY_MS };
   const ca = makeAuthority('an authority', names, validity);
   const made = makeServerCertificate({ name: 'an authority', key: createPrivateKey(ca.key) }, names, validity);
-  return `${made.key}${made.certificate}${ca.certificate}`;
+  return `directory: ${DIRECTORY}\n${made.key}${made.certificate}${ca.certificate}`;
 }
 
 let open: AcmeCertificate | undefined;
 afterEach(() => open?.[Symbol.asyncDispose]());
 
-async function started({ kept, fetch = away }: { readonly kept?: string; readonly fetch?: AcmeFetch }) {
+async function started({
+  kept,
+  fetch = away,
+  aheadMs = 0,
+}: {
+  readonly kept?: string;
+  readonly fetch?: AcmeFetch;
+  readonly aheadMs?: number;
+}) {
   const clock = new ManualClock(START_MS);
+  let wallAheadMs = aheadMs;
   const stored = new Map<string, string>(kept === undefined ? [] : [['acme.pem', kept]]);
   const tries: number[] = [];
   const lines: string[] = [];
   const acme = new AcmeCertificate(
     {
       clock,
-      time: clock,
+      time: { now: () => clock.now() + wallAheadMs },
       logger: createLogger('info', (line) => lines.push(line)),
       files: { read: (name) => stored.get(name), write: (name, text) => stored.set(name, text) },
       onChange: () => {},
@@ -45,7 +55,7 @@ async function started({ kept, fetch = away }: { readonly kept?: string; readonl
     {
       config: {
         names: [NAME],
-        directory: 'https://acme.example.org/directory',
+        directory: DIRECTORY,
         agreeToTerms: true,
         dnsCommand: ['true'],
         dnsWaitSeconds: 0,
@@ -66,7 +76,10 @@ async function started({ kept, fetch = away }: { readonly kept?: string; readonl
       await nextTurn();
     }
   };
-  return { acme, tries, pass, stored, lines };
+  const setClock = () => {
+    wallAheadMs = 0;
+  };
+  return { acme, tries, pass, stored, lines, setClock };
 }
 
 describe('a hub without a certificate for its name', () => {
@@ -132,10 +145,29 @@ describe('a hub with a certificate for its name', () => {
     expect(acme.certificate).toBeUndefined();
   });
 
+  test('asks for another one at once if it is of another authority, such as one for trials', async () => {
+    const { tries, pass } = await started({ kept: keptCertificate().replace('acme.', 'acme-staging.') });
+    await pass(10_000);
+    expect(tries).toHaveLength(1);
+  });
+
+  test('has none if TLS does not accept the chain in the file', async () => {
+    const { acme } = await started({ kept: `${keptCertificate()}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n` });
+    expect(acme.certificate).toBeUndefined();
+  });
+
+  test('tries again after a quarter of an hour though the clock of the machine was years ahead at the first try', async () => {
+    const { tries, pass, setClock } = await started({ aheadMs: 9 * 365 * DAY_MS });
+    await pass(10_000);
+    setClock();
+    await pass(16 * MINUTE_MS);
+    expect(tries).toHaveLength(2);
+  });
+
   test('gives TLS the key and the whole chain, each as it stands in the file', async () => {
     const kept = keptCertificate();
     const { acme } = await started({ kept });
-    expect(`${acme.certificate?.key}${acme.certificate?.chain}`).toBe(kept);
+    expect(`directory: ${DIRECTORY}\n${acme.certificate?.key}${acme.certificate?.chain}`).toBe(kept);
     expect(acme.certificate?.chain.match(/BEGIN CERTIFICATE/g)).toHaveLength(2);
     expect(acme.certificate?.key).not.toContain('CERTIFICATE');
   });
@@ -147,4 +179,28 @@ test('a stop of the hub during a try is no failure of the authority', async () =
   await pass(10_000);
   await acme[Symbol.asyncDispose]();
   expect([acme.problem, lines]).toEqual([undefined, []]);
+});
+
+describe('a certificate that an authority issued', () => {
+  const order = { names: [NAME], nowMs: START_MS + DAY_MS };
+
+  test('is taken for the names of the order', () => {
+    expect(issuedCertificate(keptCertificate(), order)).toMatchObject({ names: [NAME], directory: DIRECTORY });
+  });
+
+  test.each([
+    ['other names', keptCertificate(['other.example.org'])],
+    ['a further name, which the addresses of the hub would have', keptCertificate(['evil.example', NAME])],
+    ['a chain that TLS does not accept', `${keptCertificate()}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`],
+    ['no key', keptCertificate().replace(/-----BEGIN PRIVATE KEY-----[^-]*-----END PRIVATE KEY-----\n/, '')],
+  ])('is refused with %s', (_, text) => {
+    expect(() => issuedCertificate(text, order)).toThrow(expect.objectContaining({ code: 'SERVICE_REFUSED' }));
+  });
+
+  test.each([
+    ['over', START_MS + 91 * DAY_MS],
+    ['not begun', START_MS - DAY_MS],
+  ])('is refused when its time is %s', (_, nowMs) => {
+    expect(() => issuedCertificate(keptCertificate(), { names: [NAME], nowMs })).toThrow(/is the clock of the hub right/);
+  });
 });

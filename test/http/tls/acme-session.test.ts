@@ -82,7 +82,7 @@ describe('requests to a certificate authority', () => {
     const session = await openSession();
     await expect(session.post(session.resource('newOrder'), {})).rejects.toMatchObject({
       code: 'SERVICE_REFUSED',
-      message: 'The authority answered 403: Some names  are refused; hub.example.org is forbidden',
+      message: 'The authority answered 403: Some names are refused; hub.example.org is forbidden',
       details: { status: 403, reason: 'rejectedIdentifier', retry_after_ms: 120_000 },
     });
   });
