@@ -1,3 +1,6 @@
+import { AtmoError } from '../../core/errors.ts';
+import { text } from '../texts/text.ts';
+
 /** A person's key in the browser. It can sign, but nobody can export it, not even this page. */
 export interface SigningKey {
   readonly privateKey: (typeof CryptoKey)['prototype'];
@@ -17,7 +20,7 @@ export async function makeSigningKey(): Promise<SigningKey> {
   const pair = await subtle
     .generateKey('Ed25519', false, ['sign', 'verify'])
     .catch(() => subtle.generateKey(P256, false, ['sign', 'verify']));
-  if (!('privateKey' in pair)) throw new TypeError('The browser made no key pair');
+  if (!('privateKey' in pair)) throw new AtmoError('NOT_SUPPORTED', text('people.no_key_made'));
   const raw = await subtle.exportKey('raw', pair.publicKey);
   return { privateKey: pair.privateKey, publicKey: base64UrlOf(new Uint8Array(raw)) };
 }

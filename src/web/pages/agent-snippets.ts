@@ -1,3 +1,5 @@
+import { text } from '../texts/text.ts';
+
 /** The format of a snippet. The tests parse each snippet in its format. */
 type SnippetFormat = 'json' | 'toml' | 'shell';
 
@@ -29,10 +31,10 @@ export function agentSnippets(facts: SnippetFacts): readonly AgentSnippet[] {
   return [...commandSnippets(facts), ...httpSnippets(facts)];
 }
 
-type Row = readonly [client: string, place: string, format: SnippetFormat, text: string];
+type Row = readonly [client: string, place: string, format: SnippetFormat, snippet: string];
 
 function snippets(way: AgentSnippet['way'], rows: readonly Row[]): readonly AgentSnippet[] {
-  return rows.map(([client, place, format, text]) => ({ client, way, place, format, text }));
+  return rows.map(([client, place, format, snippet]) => ({ client, way, place, format, text: snippet }));
 }
 
 function commandSnippets({ hubUrl }: SnippetFacts): readonly AgentSnippet[] {
@@ -42,8 +44,8 @@ function commandSnippets({ hubUrl }: SnippetFacts): readonly AgentSnippet[] {
   const claudeCode = `claude mcp add --env ATMO_URL=${hubUrl} --transport stdio ${NAME} -- atmo mcp --agent claude-code`;
   const codex = ['command = "atmo"', 'args = ["mcp", "--agent", "codex"]', `env = { ATMO_URL = ${JSON.stringify(hubUrl)} }`];
   return snippets('command', [
-    ['Claude Desktop', 'claude_desktop_config.json (Settings › Developer › Edit Config)', 'json', claude],
-    ['Claude Code', 'a terminal, or the same entry in .mcp.json', 'shell', claudeCode],
+    ['Claude Desktop', text('agents.place_claude_desktop'), 'json', claude],
+    ['Claude Code', text('agents.place_terminal_or_file'), 'shell', claudeCode],
     ['VS Code', '.vscode/mcp.json', 'json', pretty({ servers: { [NAME]: { type: 'stdio', ...server('vs-code') } } })],
     ['Cursor', '~/.cursor/mcp.json', 'json', pretty({ mcpServers: { [NAME]: server('cursor') } })],
     ['OpenAI Codex', '~/.codex/config.toml', 'toml', [`[mcp_servers.${NAME}]`, ...codex].join('\n')],
@@ -59,12 +61,12 @@ function httpSnippets({ hubUrl, token = TOKEN_PLACEHOLDER }: SnippetFacts): read
   const codex = [`url = ${JSON.stringify(url)}`, `http_headers = { Authorization = ${JSON.stringify(bearer)} }`];
   const functions = `curl -sS -H ${header} ${quoted(`${hubUrl}/api/v1/tools?format=openai`)}`;
   return snippets('http', [
-    ['Claude Code', 'a terminal', 'shell', claudeCode],
+    ['Claude Code', text('agents.place_terminal'), 'shell', claudeCode],
     ['VS Code', '.vscode/mcp.json', 'json', pretty({ servers: { [NAME]: { type: 'http', url, headers } } })],
     ['Cursor', '~/.cursor/mcp.json', 'json', pretty({ mcpServers: { [NAME]: { url, headers } } })],
     ['OpenAI Codex', '~/.codex/config.toml', 'toml', [`[mcp_servers.${NAME}]`, ...codex].join('\n')],
-    ['OpenAI functions', 'a terminal: the list is what `tools` of a request takes', 'shell', functions],
-    ['curl', 'a terminal', 'shell', curlInitialize(url, bearer)],
+    ['OpenAI functions', text('agents.place_functions'), 'shell', functions],
+    ['curl', text('agents.place_terminal'), 'shell', curlInitialize(url, bearer)],
   ]);
 }
 
@@ -77,8 +79,8 @@ function curlInitialize(url: string, bearer: string): string {
 }
 
 /** Returns the text in single quotes, for a shell. The texts in snippets contain no single quotes. */
-function quoted(text: string): string {
-  return `'${text}'`;
+function quoted(words: string): string {
+  return `'${words}'`;
 }
 
 function pretty(value: object): string {

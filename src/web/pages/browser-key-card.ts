@@ -1,5 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { messageOf } from '../api/hub-client.ts';
+import { browserName } from '../api/installation.ts';
 import { keyIdOf, makeSigningKey } from '../api/signing-key.ts';
 import type { App } from '../app.ts';
 import { formValues } from '../components/form-values.ts';
@@ -75,7 +76,7 @@ export class BrowserKeyCard extends LightElement {
           isPerson
             ? nothing
             : html`<label class="field"><span class="label">${text('people.your_name')}</span>
-                <input name="person" required pattern="[a-z0-9][a-z0-9_.\\-]{0,31}" autocomplete="username" autocapitalize="none" placeholder="ann" />
+                <input name="person" required pattern="[a-z0-9][a-z0-9_.\\-]{0,31}" autocomplete="username" autocapitalize="none" placeholder=${text('people.name_example')} />
                 <span class="help">${text('people.name_help')}</span></label>`
         }
         <label class="field"><span class="label">${text('people.this_device')}</span><input name="label" maxlength="64" /></label>
@@ -137,7 +138,7 @@ export class BrowserKeyCard extends LightElement {
   }
 
   /** Calls the tool that enrols this browser's key. The call waits for approval, and is repeated when it is approved. */
-  async #enrolKey(label = 'a browser'): Promise<void> {
+  async #enrolKey(label = browserName(navigator)): Promise<void> {
     const person = this.app.session.login?.person;
     if (person === undefined || this.ownKey === undefined) return;
     this.problem = undefined;

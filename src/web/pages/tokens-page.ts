@@ -152,7 +152,7 @@ export class TokensPage extends PageElement {
 
   async #kill({ agent_id: id }: AgentView): Promise<void> {
     await this.attempt(
-      this.app.hub.invoke('kill_agent', { agent_id: id, reason: 'Ended at the monitor page' }),
+      this.app.hub.invoke('kill_agent', { agent_id: id, reason: text('tokens.ended_here') }),
       text('tokens.agent_ended', { agent: id }),
     );
     this.#load();
