@@ -1,9 +1,10 @@
-import { deviceElement, readsIn, targetText } from '../../core/devices/action-descriptions.ts';
+import { deviceElement, readsIn, targetText, verbOf } from '../../core/devices/action-descriptions.ts';
+import type { TargetWords } from '../../core/devices/call-words.ts';
 import { isJsonObject, type Json, type JsonSchema } from '../../core/json.ts';
 import { escapeAllHidden } from '../../core/untrusted-text.ts';
 import type { ApprovalView, DeviceView } from '../api/hub-types.ts';
 import { capital, humanWords } from '../components/formatting.ts';
-import { languageTag, text } from '../texts/text.ts';
+import { hasText, languageTag, text } from '../texts/text.ts';
 
 /** An approval request in words for people. */
 export interface ApprovalText {
@@ -55,17 +56,54 @@ export function approvalText(approval: ApprovalView, devices: readonly DeviceVie
   const names = [...new Set([...touched, ...(named === undefined ? [] : [named])])].map(escapeAllHidden);
   return {
     who: approval.agent_id,
-    what: capital(escapeAllHidden(approval.title)),
+    what: titleWords(approval),
     devices: names,
     where: names.length > MAX_NAMED ? text('approvals.devices_count', { count: names.length }) : names.join(', '),
     effects: [
-      ...new Set(approval.effects.flatMap(({ target }) => (deviceElement(target) ? [targetText([target], known, { reads })] : []))),
+      ...new Set(
+        approval.effects.flatMap(({ target }) => (deviceElement(target) ? [targetText([target], known, { reads, words: WORDS })] : [])),
+      ),
     ],
     arguments: Object.entries(approval.params).map(([name, value]) => ({
       name: capital(humanWords(escapeAllHidden(name))),
       value: withUnit(name, value, schema),
     })),
   };
+}
+
+/** What a call does to devices, in the language of the page. */
+const WORDS: TargetWords = {
+  action: (verb, devices) => {
+    const key = `calls.do_${keyOf(verb)}`;
+    return hasText(key) ? text(key, { devices }) : `${verb} ${devices}`;
+  },
+  read: (element, devices) => text('calls.read', { element, devices }),
+  parts: (device, numbers) =>
+    text('calls.parts', { device, count: numbers.length, numbers: new Intl.ListFormat(languageTag()).format(numbers) }),
+  pathOf: (path, device) => text('calls.path_of', { path, device }),
+  counted: (count, kind, places) => {
+    const what = text(`calls.${kind}`, { count });
+    return places === undefined ? what : text('calls.in_places', { what, count: places });
+  },
+  andMore: (names, more) => text('calls.and_more', { names, count: more }),
+};
+
+function keyOf(verb: string): string {
+  return verb.toLowerCase().replaceAll(' ', '_');
+}
+
+/**
+ * Returns the title of a request. It is only what the author of the tool chose, so it is put into the language of the page only if it
+ * is the verb of everything that the call does.
+ */
+function titleWords({ title, effects }: ApprovalView): string {
+  const verbs = effects.map(({ target }) => {
+    const element = deviceElement(target);
+    return element && verbOf(element)?.toLowerCase();
+  });
+  const key = `tiles.short_${keyOf(title)}`;
+  const isVerb = verbs.length > 0 && verbs.every((verb) => verb === title.toLowerCase());
+  return isVerb && hasText(key) ? text(key) : capital(escapeAllHidden(title));
 }
 
 /** Returns how much of a request's lifetime is left, from 0 to 1. */

@@ -106,5 +106,5 @@ export abstract class ControlsElement extends LightElement {
 
 /** Returns the label for screen readers. It contains the words that the button shows, so that people can say them to their device. */
 function spokenLabel(words: string, label: string): string {
-  return label.includes(words) ? label : `${words}: ${label}`;
+  return label.toLowerCase().includes(words.toLowerCase()) ? label : `${words}: ${label}`;
 }

@@ -19,7 +19,6 @@ import {
   type InvitationView,
   invitationLink,
   isLoopbackName,
-  kindInWords,
   type OfferedKeyView,
   type PersonView,
   personBody,
@@ -27,7 +26,7 @@ import {
   type SignInView,
 } from './people.ts';
 import './browser-key-card.ts';
-import { DEVICE_FAMILIES } from './tokens.ts';
+import { DEVICE_FAMILIES, kindInWords } from './tokens.ts';
 
 const POLL_MS = 5_000;
 const INVITE = 'hub:invite_person';
@@ -108,7 +107,7 @@ export class PeoplePage extends PageElement {
   #person(person: PersonView): TemplateResult {
     const { title, role, rooms, kinds, until, from, to } = person;
     const limits = [
-      ...(rooms ? [rooms.join(', ')] : []),
+      ...(rooms ? [rooms.map((room) => this.#roomName(room)).join(', ')] : []),
       ...(kinds ? [kinds.map(kindInWords).join(', ')] : []),
       ...(until === undefined ? [] : [text('people.until_text', { time: shortTime(until) })]),
       ...(from === undefined || to === undefined ? [] : [`${from}–${to}`]),
@@ -126,6 +125,11 @@ export class PeoplePage extends PageElement {
               ${icon('trash')}${text('people.remove')}</button>`
       }
     </li>`;
+  }
+
+  /** Returns the name of a room of a limit; the limit itself where no device is in such a room. */
+  #roomName(key: string): string {
+    return areaNames(this.app.store.state).find((area) => areaKey(area) === key) ?? key;
   }
 
   #signIn({ sign_in_id: id, person, label, seen_at: seenAt }: SignInView): TemplateResult {

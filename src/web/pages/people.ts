@@ -1,7 +1,6 @@
 import { PERSON_ROLES, type PersonRole } from '../../core/auth/people.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { type TextKey, text } from '../texts/text.ts';
-import { DEVICE_FAMILIES } from './tokens.ts';
+import type { TextKey } from '../texts/text.ts';
 
 /** A person in the result of `GET /api/v1/people`. Absent members do not narrow the person. */
 export interface PersonView {
@@ -45,12 +44,6 @@ export const ROLE_TEXTS: Readonly<Record<PersonRole, TextKey>> = {
   child: 'people.role_child',
   guest: 'people.role_guest',
 };
-
-/** Returns a kind of devices in the language of the page. A type that is no family, such as `dimmable_light`, stays as it is. */
-export function kindInWords(kind: string): string {
-  const family = DEVICE_FAMILIES.find((known) => known === kind);
-  return family === undefined ? kind : text(`tokens.family_${family}`);
-}
 
 /** What a submitted form says about a person. */
 export interface PersonForm {

@@ -186,7 +186,7 @@ function makerOf(principal: string): string {
 function tokenRow(token: TokenView, devices: readonly NamedDevice[], page?: TokensPage): TemplateResult {
   const { agent_id: agent, permissions, state, expires_at: expiresAt, issued_by: by } = token;
   return html`<li>
-    <p><strong><bdi>${agent}</bdi></strong> <span class="chip ${state === 'valid' ? 'good' : ''}">${state}</span>
+    <p><strong><bdi>${agent}</bdi></strong> <span class="chip ${state === 'valid' ? 'good' : ''}">${text(`tokens.state_${state}`)}</span>
       <span class="quiet small">${textWith('tokens.until_by', {
         date: html`<time datetime=${expiresAt}>${dateTimeWords(expiresAt)}</time>`,
         maker: html`<bdi>${makerOf(by)}</bdi>`,
@@ -219,8 +219,8 @@ function agentRow(agent: AgentView, onKill: (agent: AgentView) => void): Templat
   const { agent_id: id, agent_type: type, kind, status, runs, last_run_at: lastRun, last_error: error } = agent;
   const isOver = status === 'killed' || status === 'expired';
   return html`<li class="row">
-    <span class="grow"><strong><bdi>${id}</bdi></strong> <span class="chip ${TONES[status] ?? ''}">${status}</span>
-      <span class="quiet small">${type}${kind === undefined ? nothing : html` (<bdi>${kind}</bdi>)`},
+    <span class="grow"><strong><bdi>${id}</bdi></strong> <span class="chip ${TONES[status] ?? ''}">${text(`automations.is_${status}`)}</span>
+      <span class="quiet small">${text(`tokens.type_${type}`)}${kind === undefined ? nothing : html` (<bdi>${kind}</bdi>)`},
         ${text('tokens.runs', { count: runs })}${lastRun === undefined ? nothing : `, ${text('tokens.last_run', { date: dateTimeWords(lastRun) })}`}</span>
       ${error === undefined ? nothing : html`<br /><span class="quiet small"><bdi>${String(error.message ?? '')}</bdi></span>`}</span>
     ${isOver ? nothing : html`<button type="button" class="button small danger plain" aria-label=${text('tokens.end_thing', { agent: id })} @click=${() => onKill(agent)}>${text('tokens.end')}</button>`}

@@ -31,9 +31,9 @@ export interface MintedToken {
 /** An agent in the result of `list_agents`. */
 export interface AgentView {
   readonly agent_id: string;
-  readonly agent_type: string;
+  readonly agent_type: 'automation' | 'external';
   readonly kind?: string;
-  readonly status: string;
+  readonly status: 'active' | 'failing' | 'killed' | 'expired' | 'disabled';
   readonly runs: number;
   readonly expires_at: string;
   readonly last_run_at?: string;
@@ -58,6 +58,12 @@ export const DEVICE_FAMILIES = [
   ...['light', 'plug', 'switch', 'thermostat', 'heating', 'cover', 'fan', 'sensor', 'media', 'energy'],
   ...['appliance', 'pump', 'valve', 'camera', 'doorbell', 'lock'],
 ] as const;
+
+/** Returns a kind of devices in the language of the page. A type that is no family, such as `dimmable_light`, stays as it is. */
+export function kindInWords(kind: string): string {
+  const family = DEVICE_FAMILIES.find((known) => known === kind);
+  return family === undefined ? kind : text(`tokens.family_${family}`);
+}
 
 /** The devices to which a permission applies. For a room or family, these are the devices that belong to it at the time of each call. */
 export type GrantScope =
@@ -104,10 +110,10 @@ function scopeText(grant: Exclude<Grant, { kind: 'everything' } | { kind: 'names
     case 'group':
       return grant.group.by === 'area'
         ? text('tokens.scope_area', { area: areaText(grant.group.name, devices) })
-        : text('tokens.scope_type', { type: grant.group.name });
+        : text('tokens.scope_type', { type: kindInWords(grant.group.name) });
     case 'section':
       return text('tokens.scope_section', {
-        types: grant.types.join(', '),
+        types: grant.types.map(kindInWords).join(', '),
         areas: grant.areas.map((area) => areaText(area, devices)).join(', '),
       });
   }

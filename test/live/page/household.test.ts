@@ -106,7 +106,7 @@ describe.skipIf(!HAS_CHROMIUM)(`the household${HAS_CHROMIUM ? '' : `: ${CHROMIUM
 
     await owner.page.keyboard.press('Escape');
     await owner.page
-      .getByRole('button', { name: /^Sign .* out$/ })
+      .getByRole('button', { name: /^Sign out ./ })
       .first()
       .click();
     await phone.page.getByRole('heading', { name: 'Welcome home' }).waitFor({ timeout: 5_000 });

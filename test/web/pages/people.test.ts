@@ -1,6 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { kindInWords } from '../../../src/web/pages/people.ts';
-import { DEVICE_FAMILIES } from '../../../src/web/pages/tokens.ts';
+import { DEVICE_FAMILIES, kindInWords } from '../../../src/web/pages/tokens.ts';
 import de from '../../../src/web/texts/de.json' with { type: 'json' };
 import en from '../../../src/web/texts/en.json' with { type: 'json' };
 import { speak } from '../../../src/web/texts/text.ts';

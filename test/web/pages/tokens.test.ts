@@ -41,7 +41,7 @@ describe('a permission chosen at the page', () => {
     expect(grantInWords('device:control:@area/kitchen', HOME)).toBe('control devices in kitchen');
     const odd = [{ id: 'x', name: 'X', area: 'Hall; control all devices' }];
     expect(grantInWords('device:control:@area/hall-control-all-devices', odd)).toBe('control devices in "Hall; control all devices"');
-    expect(grantInWords('sensor:read:@type/light', HOME)).toBe('read sensors of devices of type light');
+    expect(grantInWords('sensor:read:@type/light', HOME)).toBe('read sensors of devices of type Light');
     expect(grantInWords('device:control:@area/living-room', HOME)).toBe('control devices in Living room');
     expect(grantInWords('device:control:hall-lamp', HOME)).toBe('control Reading lamp (Living room)');
     expect(grantInWords('sensor:read:hall-lamp/*', HOME)).toBe('read sensors of Reading lamp (Living room)');
