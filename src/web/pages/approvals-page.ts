@@ -57,7 +57,7 @@ export class ApprovalsPage extends PageElement {
     const waiting = store.pendingApprovals();
     const decided = store.state.approvals.filter((approval) => !waiting.includes(approval));
     return html`
-      <header class="page-head"><div><h1>${text('approvals.title')}</h1><p>${headline(waiting.length)}</p></div></header>
+      <header class="page-head"><div><h1 tabindex="-1">${text('approvals.title')}</h1><p>${headline(waiting.length)}</p></div></header>
       <div class="stack">
         ${this.#closed(waiting)} ${waiting.length === 0 ? calm() : nothing}
         ${repeat(
@@ -151,6 +151,7 @@ export class ApprovalsPage extends PageElement {
     }
     await this.app.store.refresh('approvals');
     this.busy = new Set([...this.busy].filter((one) => one !== id));
+    await this.keepFocus('h1');
   }
 
   async #loadStanding(): Promise<void> {

@@ -301,6 +301,7 @@ export class HomePage extends PageElement {
     if (result === undefined) return;
     this.notify(text('shell.done', { label: call.label }));
     await this.app.plan.load();
+    await this.keepFocus('.quick button:last-of-type');
   }
 
   #tell(outcome: GroupOutcome | undefined): void {

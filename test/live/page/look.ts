@@ -1,13 +1,15 @@
 import type { BrowserContextOptions } from 'playwright-core';
 
 const DESKTOP = { width: 1280, height: 800 };
+// The narrowest phones that are sold.
+const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true } as const;
 
 /** The ways in which every page is looked at. */
 export const LOOKS = {
   light: { colorScheme: 'light', viewport: DESKTOP },
   dark: { colorScheme: 'dark', viewport: DESKTOP },
-  // The narrowest phones that are sold.
-  phone: { colorScheme: 'light', viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true },
+  phone: { colorScheme: 'light', ...PHONE },
+  'phone-dark': { colorScheme: 'dark', ...PHONE },
 } as const satisfies Record<string, BrowserContextOptions>;
 export type Look = keyof typeof LOOKS;
 /** The names of all. */

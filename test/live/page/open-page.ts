@@ -2,10 +2,21 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
+import { AtmoError } from '../../../src/core/errors.ts';
 import { LOOKS, type Look } from './look.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const SETTLE_LIMIT_MS = 30_000;
+const MOST_TABS = 150;
+/** What a person who uses keys knows of the focus: the words of its element, and whether a line is drawn around it. */
+const FOCUSED = String.raw`(() => {
+  const { activeElement: at } = document;
+  if (!at || at === document.body) return { words: '', isSeen: false };
+  const label = at.getAttribute('aria-label') ?? at.labels?.[0]?.textContent ?? at.textContent;
+  const around = at.closest('label');
+  const isSeen = [at, around].some((one) => one && getComputedStyle(one).outlineStyle !== 'none' && getComputedStyle(one).outlineWidth !== '0px');
+  return { words: (label ?? '').trim().replace(/\s+/g, ' '), isSeen };
+})()`;
 
 /** What the address fragment of a login link carries (docs/monitor.md). */
 export interface PageLogin {
@@ -17,6 +28,8 @@ export interface PageLogin {
 interface OpenPageOptions {
   readonly url: string;
   readonly look?: Look;
+  /** Language of the browser. */
+  readonly locale?: string;
   /** Without it the page asks for a token. */
   readonly login?: PageLogin;
 }
@@ -28,7 +41,7 @@ export class OpenPage implements AsyncDisposable {
   readonly complaints: string[] = [];
   readonly #context: BrowserContext;
   readonly #url: string;
-  readonly #look: Look;
+  #look: Look;
 
   private constructor(page: Page, { url, look = 'light' }: OpenPageOptions) {
     this.page = page;
@@ -43,7 +56,11 @@ export class OpenPage implements AsyncDisposable {
 
   /** Opens the page and signs in. */
   static async open(browser: Browser, options: OpenPageOptions): Promise<OpenPage> {
-    const context = await browser.newContext({ ...LOOKS[options.look ?? 'light'], reducedMotion: 'reduce', locale: 'en-GB' });
+    const context = await browser.newContext({
+      ...LOOKS[options.look ?? 'light'],
+      reducedMotion: 'reduce',
+      locale: options.locale ?? 'en-GB',
+    });
     context.setDefaultTimeout(SETTLE_LIMIT_MS);
     const opened = new OpenPage(await context.newPage(), options);
     const login = options.login && `#login=${Buffer.from(JSON.stringify(options.login)).toString('base64url')}`;
@@ -91,6 +108,23 @@ export class OpenPage implements AsyncDisposable {
     await this.page.mouse.click(x + width / 2, y + height / 2);
   }
 
+  /** Presses Tab until an element with this label or text has the focus, and fails where the focus cannot be seen. */
+  async tabTo(label: string | RegExp): Promise<void> {
+    for (let press = 0; press < MOST_TABS; press++) {
+      await this.page.keyboard.press('Tab');
+      const { words, isSeen } = (await this.page.evaluate(FOCUSED)) as { readonly words: string; readonly isSeen: boolean };
+      if (typeof label === 'string' ? words !== label : !label.test(words)) continue;
+      if (!isSeen) throw new AtmoError('INTERNAL_ERROR', `The focus on "${words}" cannot be seen`);
+      return;
+    }
+    throw new AtmoError('INTERNAL_ERROR', `Tab never reaches ${label}`);
+  }
+
+  /** Returns the label or the text of the element that has the focus; empty if it is the page as a whole. */
+  async focused(): Promise<string> {
+    return ((await this.page.evaluate(FOCUSED)) as { readonly words: string }).words;
+  }
+
   /** A look that first agrees, once, where the page asks for an approval: whether it does depends on how dangerous the call is. */
   agreeing<Seen>(look: () => Promise<Seen>): () => Promise<Seen> {
     const approve = this.page.getByRole('button', { name: 'Approve and do it' });
@@ -104,12 +138,21 @@ export class OpenPage implements AsyncDisposable {
     };
   }
 
+  /** Gives the open page another screen and other colours, without loading it anew. */
+  async wear(look: Look): Promise<void> {
+    const { viewport, colorScheme } = LOOKS[look];
+    await this.page.setViewportSize(viewport);
+    await this.page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await this.page.evaluate('new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(() => seen())))');
+    this.#look = look;
+  }
+
   /** What is wrong for people who cannot see, or see little, as axe-core finds it: rule, element, reason. */
   async barriers(): Promise<readonly string[]> {
     // Not a script element: the policy of the page would refuse it, and shall.
-    await this.page.evaluate(`if (!window.axe) { ${AXE} }`);
+    if (await this.page.evaluate('window.axe === undefined')) await this.page.evaluate(AXE);
     // By night the same elements have other colours, and nothing else is different.
-    const rules = this.#look === 'dark' ? { runOnly: ['color-contrast'] } : {};
+    const rules = LOOKS[this.#look].colorScheme === 'dark' ? { runOnly: ['color-contrast'] } : {};
     const options = JSON.stringify({ resultTypes: ['violations'], ...rules });
     const { violations } = (await this.page.evaluate(`window.axe.run(document, ${options})`)) as AxeResults;
     return violations.flatMap(({ id, nodes }) =>

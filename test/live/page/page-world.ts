@@ -94,13 +94,13 @@ export class PageWorld implements AsyncDisposable {
   }
 
   /** The page as the owner sees it, or as whoever signs in. */
-  open(look: Look = 'light', login: PageLogin = this.ownerLogin()): Promise<OpenPage> {
-    return OpenPage.open(this.browser, { url: this.#hub.url, look, login });
+  open(look: Look = 'light', login: PageLogin = this.ownerLogin(), locale = 'en-GB'): Promise<OpenPage> {
+    return OpenPage.open(this.browser, { url: this.#hub.url, look, login, locale });
   }
 
   /** The page before anybody has signed in. */
-  openSignedOut(look: Look = 'light'): Promise<OpenPage> {
-    return OpenPage.open(this.browser, { url: this.#hub.url, look });
+  openSignedOut(look: Look = 'light', locale = 'en-GB'): Promise<OpenPage> {
+    return OpenPage.open(this.browser, { url: this.#hub.url, look, locale });
   }
 
   /** As a power cut of the hub; `reviveHub` brings it back at the same address. */
