@@ -21,6 +21,17 @@ export abstract class LightElement extends LitElement {
     return this;
   }
 
+  /**
+   * Gives the focus back to an element that lost it because it was disabled for a while. If the element is gone, focuses another one, so that
+   * whoever uses keys does not begin at the top of the page again.
+   */
+  protected async giveFocusBack(focused: Element | null, instead = ''): Promise<void> {
+    await new Promise(requestAnimationFrame);
+    if (document.activeElement !== document.body) return;
+    if (focused instanceof HTMLElement && focused.isConnected && focused !== document.body) focused.focus();
+    else if (instead !== '') this.querySelector<HTMLElement>(instead)?.focus();
+  }
+
   /** Called when the element enters the document. Returns functions that are called when it leaves. */
   protected connected(): readonly Stop[] {
     return [];

@@ -42,12 +42,6 @@ export abstract class PageElement extends LightElement {
     );
   }
 
-  /** If what had the focus is gone, focuses an element that is still there, so that whoever uses keys does not begin at the top again. */
-  protected async keepFocus(selector: string): Promise<void> {
-    await this.updateComplete;
-    if (document.activeElement === document.body) this.querySelector<HTMLElement>(selector)?.focus();
-  }
-
   /** Returns a text with a copy button. */
   protected copyable(content: string, label: string): TemplateResult {
     return copyable(content, { label, onCopied: () => this.notify(text('forms.copied')) });

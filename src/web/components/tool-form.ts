@@ -60,6 +60,7 @@ export class ToolForm extends LightElement {
   }
 
   async #run(params: JsonObject): Promise<void> {
+    const focused = document.activeElement;
     this.busy = true;
     this.#isWaiting = false;
     try {
@@ -71,6 +72,7 @@ export class ToolForm extends LightElement {
       this.error = error;
     }
     this.busy = false;
+    void this.giveFocusBack(focused);
   }
 }
 

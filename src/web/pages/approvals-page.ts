@@ -137,6 +137,7 @@ export class ApprovalsPage extends PageElement {
   async #decide(shown: ApprovalView, decision: ApprovalDecision): Promise<void> {
     const { approval_id: id, title } = shown;
     if (this.busy.has(id)) return;
+    const focused = document.activeElement;
     this.busy = new Set([...this.busy, id]);
     try {
       const current = await this.app.hub.get<ApprovalView>(`/api/v1/approvals/${encodeURIComponent(id)}`);
@@ -151,7 +152,7 @@ export class ApprovalsPage extends PageElement {
     }
     await this.app.store.refresh('approvals');
     this.busy = new Set([...this.busy].filter((one) => one !== id));
-    await this.keepFocus('h1');
+    await this.giveFocusBack(focused, 'h1');
   }
 
   async #loadStanding(): Promise<void> {

@@ -76,9 +76,10 @@ export class AutomationsPage extends PageElement {
   #renewDialog({ agent_id: id, name, parent }: AutomationView): TemplateResult {
     const submit = (event: SubmitEvent) => {
       const { life = '' } = formValues(event);
+      closeDialog(event);
       void this.#renew(id, Number(life));
     };
-    const body = html`<form class="stack" method="dialog" @submit=${submit}>
+    const body = html`<form class="stack" @submit=${submit}>
       <p>${text('automations.renew_why')}</p>
       <label class="field"><span class="label">${text('automations.ends_in')}</span>
         <select name="life">

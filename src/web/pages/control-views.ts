@@ -52,12 +52,14 @@ export abstract class ControlsElement extends LightElement {
   }
 
   protected async run(call: TileCall): Promise<void> {
+    const focused = document.activeElement;
     this.busy = true;
     try {
       await this.act(call);
     } finally {
       this.busy = false;
       this.draft = undefined;
+      void this.giveFocusBack(focused);
     }
   }
 

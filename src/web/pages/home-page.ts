@@ -276,6 +276,7 @@ export class HomePage extends PageElement {
   }
 
   async #callGroup(request: CallRequest): Promise<void> {
+    const focused = document.activeElement;
     this.isBusy = true;
     this.outcome = undefined;
     try {
@@ -287,6 +288,7 @@ export class HomePage extends PageElement {
       else this.notifyError(error);
     } finally {
       this.isBusy = false;
+      void this.giveFocusBack(focused);
     }
   }
 
@@ -301,7 +303,7 @@ export class HomePage extends PageElement {
     if (result === undefined) return;
     this.notify(text('shell.done', { label: call.label }));
     await this.app.plan.load();
-    await this.keepFocus('.quick button:last-of-type');
+    await this.giveFocusBack(document.activeElement, '.quick button:last-of-type');
   }
 
   #tell(outcome: GroupOutcome | undefined): void {

@@ -12,7 +12,7 @@ const MOST_TABS = 150;
 const FOCUSED = String.raw`(() => {
   const { activeElement: at } = document;
   if (!at || at === document.body) return { words: '', isSeen: false };
-  const label = at.getAttribute('aria-label') ?? at.labels?.[0]?.textContent ?? at.textContent;
+  const label = at.getAttribute('aria-label') ?? at.labels?.[0]?.querySelector('.label')?.textContent ?? at.labels?.[0]?.textContent ?? at.textContent;
   const around = at.closest('label');
   const isSeen = [at, around].some((one) => one && getComputedStyle(one).outlineStyle !== 'none' && getComputedStyle(one).outlineWidth !== '0px');
   return { words: (label ?? '').trim().replace(/\s+/g, ' '), isSeen };
