@@ -161,6 +161,8 @@ export class Hub implements Service {
     const notices = await openNotices(infrastructure, services, {
       reach,
       push: this.#config.connectors.push,
+      versionUrl: this.#config.versionUrl,
+      version,
       stateDir: this.#config.stateDir,
       agents: () => runner.records(),
       pageUrl: () => this.url,

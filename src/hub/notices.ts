@@ -3,6 +3,7 @@ import { agentNameOf } from '../auth/people/household.ts';
 import type { AgentRecord } from '../automations/agent-store.ts';
 import type { PushConfig } from '../connectors/push/push-config.ts';
 import { PUSH_HOSTS_SETTING, WebPush } from '../connectors/push/web-push.ts';
+import { VersionCheck, versionTool } from '../connectors/web/version-check.ts';
 import { lazyFetch } from '../connectors/web/web-connector.ts';
 import type { PeopleDirectory } from '../core/auth/people.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
@@ -27,6 +28,10 @@ interface NoticeOptions {
   /** The ways that the owner configured. */
   readonly reach: PeopleReach;
   readonly push: PushConfig;
+  /** Address of the document with the newest version of the hub. */
+  readonly versionUrl: string | undefined;
+  /** The version of the hub that runs. */
+  readonly version: string;
   readonly stateDir: string;
   readonly agents: () => readonly AgentRecord[];
   /** Returns the address of the hub's page, which is known once the hub listens. */
@@ -57,6 +62,7 @@ export async function openNotices(
   const publisher = new NoticePublisher({ clock, logger, notices, settings, outbox, personsFor });
   for (const tool of noticeTools({ people, notices, choices: settings, browsers: push, authorizer: auth.authorizer }))
     registry.register(tool);
+  const versions = await openVersions(infrastructure, { registry, stack, running: options.version, url: options.versionUrl });
   notices.load();
   await stack.start(outbox);
   const hubName = (id: string) => meshProxy.view.peers().find((peer) => peer.id === id)?.name;
@@ -85,10 +91,25 @@ export async function openNotices(
       certificates: () => endingCertificates(infrastructure, options.certificate()),
       problems: infrastructure.problems,
       updates: () => offeredUpdates(infrastructure),
+      newerHub: () => versions.newer()?.version,
       freeBytes: () => freeBytes(options.stateDir),
     }),
   );
   return outbox;
+}
+
+interface VersionOptions extends Pick<ToolServices, 'registry'>, Pick<NoticeOptions, 'stack'> {
+  readonly running: string;
+  readonly url: string | undefined;
+}
+
+/** Registers the tool for the version of the hub, and starts to look for newer ones. The owner's own host may be in a private network. */
+async function openVersions({ clock, logger }: Infrastructure, { registry, stack, running, url }: VersionOptions): Promise<VersionCheck> {
+  const fetch = lazyFetch(url === undefined ? [] : [new URL(url).host], 'updates.version_url');
+  const versions = new VersionCheck({ clock, logger: logger.child({ module: 'updates' }), fetch }, { running, url });
+  registry.register(versionTool(versions));
+  await stack.start(versions);
+  return versions;
 }
 
 /** Returns the ways of persons: first their browsers, then what the owner configured. */

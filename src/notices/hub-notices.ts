@@ -42,6 +42,8 @@ interface HubNoticeCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly certificates: () => readonly EndingCertificate[];
   readonly problems: Pick<HubProblems, 'about'>;
   readonly updates: () => Promise<readonly OfferedUpdate[]>;
+  /** Returns the version of the hub that is newer than the one that runs, if one is known. */
+  readonly newerHub: () => string | undefined;
   /** Returns the free bytes of the disk with the hub's state. */
   readonly freeBytes: () => Promise<number>;
 }
@@ -127,15 +129,29 @@ export class HubNotices implements Service {
 
   async #checkUpdates(): Promise<void> {
     const offers = await this.#collaborators.updates();
-    this.#publish(
-      'update',
-      offers.map(({ device, name, version }) => ({
-        kind: 'update',
-        name: `update/${device}/${version}`,
-        write: ({ update }) => ({ title: update.title, text: update.text(plain(name), plain(version)) }),
-        path: `/#/devices/${device}`,
-      })),
-    );
+    const newer = this.#collaborators.newerHub();
+    const ofHub: readonly Subject[] =
+      newer === undefined
+        ? []
+        : [
+            {
+              kind: 'update',
+              name: `update/hub/${newer}`,
+              write: ({ update }) => ({ title: update.title, text: update.hub(plain(newer)) }),
+              path: '/#/settings',
+            },
+          ];
+    this.#publish('update', [
+      ...ofHub,
+      ...offers.map(
+        ({ device, name, version }): Subject => ({
+          kind: 'update',
+          name: `update/${device}/${version}`,
+          write: ({ update }) => ({ title: update.title, text: update.text(plain(name), plain(version)) }),
+          path: `/#/devices/${device}`,
+        }),
+      ),
+    ]);
   }
 
   async #checkDisk(): Promise<void> {

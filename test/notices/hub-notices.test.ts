@@ -22,6 +22,7 @@ async function hub() {
     agentTokens: new Set<string>(),
     certificates: [] as EndingCertificate[],
     updates: [] as OfferedUpdate[],
+    newerHub: undefined as string | undefined,
     freeBytes: 4_096 * MIB,
   };
   const problems = new HubProblems();
@@ -35,6 +36,7 @@ async function hub() {
     agentTokens: () => state.agentTokens,
     certificates: () => state.certificates,
     updates: async () => state.updates,
+    newerHub: () => state.newerHub,
     freeBytes: async () => state.freeBytes,
   });
   const check = async () => {
@@ -98,6 +100,17 @@ describe('the hub tells', () => {
     state.certificates = [];
     await check();
     expect(publisher.openAtMs('certificate/page')).toBeUndefined();
+  });
+
+  test('of a newer version of the hub, until it runs', async () => {
+    const { state, check, told, notices } = await hub();
+    state.newerHub = '0.2.0';
+    await check();
+    await check();
+    expect(told()).toEqual(['update: Version 0.2.0 of the hub can be installed.']);
+    state.newerHub = undefined;
+    await check();
+    expect(notices.open('update')).toEqual([]);
   });
 
   test('of an overdue backup, of each update, and of a disk that is nearly full until there is room again', async () => {

@@ -122,6 +122,8 @@ export interface HubConfig {
   readonly audit: { readonly keepDays: number; readonly maxBytes: number };
   /** Folder for the backups that the hub itself writes; default: `backups` in the state directory. */
   readonly backup: { readonly folder?: string };
+  /** Address of the document with the newest version of the hub. Without it the hub asks nobody. */
+  readonly versionUrl: string | undefined;
   /** Folder with the owner's own profile files. */
   readonly profilesDir: string;
   /** The files and folders that the owner set in the configuration. Default paths are not included. */
@@ -176,6 +178,7 @@ export function loadConfig(env: Environment, stateDir: string, file = readConfig
     roles,
     clockTrust: file.clock.trust,
     audit: { keepDays: file.audit.keep_days, maxBytes: file.audit.max_mb * BYTES_PER_MB },
+    versionUrl: file.updates.version_url,
     backup: { ...(file.backup.folder !== undefined && { folder: backupFolderOf(file.backup.folder, stateDir) }) },
     profilesDir: file.profiles ?? join(stateDir, 'profiles'),
     namedPlaces: configuredPaths(file).map(({ key, path }) => ({ key, path })),

@@ -133,7 +133,11 @@ export const de: NoticeTexts = {
     },
   },
   backup: { title: 'Sicherung überfällig', text: (problem) => `Es fehlt eine neue Sicherung des Hubs. ${problem}` },
-  update: { title: 'Aktualisierung da', text: (device, version) => `Auf ${device} lässt sich Version ${version} installieren.` },
+  update: {
+    title: 'Aktualisierung da',
+    text: (device, version) => `Auf ${device} lässt sich Version ${version} installieren.`,
+    hub: (version) => `Version ${version} des Hubs lässt sich installieren.`,
+  },
   disk: {
     title: 'Speicher fast voll',
     text: (freeMiB) =>

@@ -73,7 +73,11 @@ export const en: NoticeTexts = {
     },
   },
   backup: { title: 'Backup overdue', text: (problem) => problem },
-  update: { title: 'Update available', text: (device, version) => `Version ${version} can be installed on ${device}.` },
+  update: {
+    title: 'Update available',
+    text: (device, version) => `Version ${version} can be installed on ${device}.`,
+    hub: (version) => `Version ${version} of the hub can be installed.`,
+  },
   disk: {
     title: 'Disk nearly full',
     text: (freeMiB) =>

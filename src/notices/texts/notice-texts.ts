@@ -74,7 +74,11 @@ export interface NoticeTexts {
     readonly notRenewed: { readonly title: string; readonly text: (problem: string) => string };
   };
   readonly backup: { readonly title: string; readonly text: (problem: string) => string };
-  readonly update: { readonly title: string; readonly text: (device: string, version: string) => string };
+  readonly update: {
+    readonly title: string;
+    readonly text: (device: string, version: string) => string;
+    readonly hub: (version: string) => string;
+  };
   readonly disk: { readonly title: string; readonly text: (freeMiB: number) => string };
   readonly tool: { readonly title: string; readonly text: (who: string, tool: string, atMs: number) => string };
 }

@@ -1,6 +1,7 @@
 import './settings-approvals.ts';
 import './settings-backups.ts';
 import './settings-notices.ts';
+import './settings-updates.ts';
 import { html, nothing, type TemplateResult } from 'lit';
 import { dateWords } from '../components/formatting.ts';
 import { icon } from '../components/icon.ts';
@@ -44,6 +45,7 @@ export class SettingsPage extends PageElement {
         <atmo-settings-approvals .app=${this.app}></atmo-settings-approvals>
         ${this.#certificate()}
         <atmo-settings-backups .app=${this.app}></atmo-settings-backups>
+        <atmo-settings-updates .app=${this.app}></atmo-settings-updates>
         <atmo-settings-health .app=${this.app}></atmo-settings-health>
       </div>
     `;

@@ -89,11 +89,18 @@ describe.skipIf(!HAS_CHROMIUM)(`automations and settings${HAS_CHROMIUM ? '' : `:
     expect(opened.complaints).toEqual([]);
   });
 
+  test('the version of the hub and the software of devices are shown, and that the hub asks nobody for newer versions', async () => {
+    const updates = opened.page.getByRole('region', { name: 'Updates' });
+    await updates.getByText(/^The hub runs version \d+\.\d+\.\d+/).waitFor();
+    await updates.getByText('The hub does not look for newer versions.', { exact: false }).waitFor();
+    await updates.getByText('No newer software for a device lies in', { exact: false }).waitFor();
+  });
+
   test('whoever does not administrate the hub sees no backups and no health', async () => {
     const { token } = await world.hub.result('hub:mint_token', { agent_id: 'guest', permissions: ['device:read:*'] });
     await using guest = await world.open('light', { token: String(token) });
     await guest.show('settings');
     await guest.page.getByRole('region', { name: 'Certificate' }).waitFor();
-    expect(await guest.page.getByRole('region', { name: /Backups|Health/ }).count()).toBe(0);
+    expect(await guest.page.getByRole('region', { name: /Backups|Health|Updates/ }).count()).toBe(0);
   });
 });
