@@ -14,6 +14,7 @@ import { SceneStore } from '../profiles/home/scene-store.ts';
 import { areaTool } from '../profiles/tools/area-tool.ts';
 import { classTools } from '../profiles/tools/class-tools.ts';
 import { controlMatterDevice, MATTER_COMMAND_ALIAS } from '../profiles/tools/control-matter-device.ts';
+import { DeviceScenes } from '../profiles/tools/device-scenes.ts';
 import { DeviceToolSync } from '../profiles/tools/device-tool-sync.ts';
 import { registerSceneTools } from '../profiles/tools/scene-run.ts';
 import { sceneTools } from '../profiles/tools/scene-tools.ts';
@@ -74,6 +75,7 @@ export async function openDevices(
     areas: homeNames,
     authorizer: infrastructure.auth.authorizer,
     scenes,
+    deviceScenes: new DeviceScenes({ store: infrastructure.store, access }),
   };
   const tools = [
     ...deviceAdminTools({

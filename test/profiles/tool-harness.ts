@@ -14,6 +14,7 @@ import { SceneStore } from '../../src/profiles/home/scene-store.ts';
 import { areaTool } from '../../src/profiles/tools/area-tool.ts';
 import { classTools } from '../../src/profiles/tools/class-tools.ts';
 import { controlMatterDevice, MATTER_COMMAND_ALIAS } from '../../src/profiles/tools/control-matter-device.ts';
+import { DeviceScenes } from '../../src/profiles/tools/device-scenes.ts';
 import { DeviceToolSync } from '../../src/profiles/tools/device-tool-sync.ts';
 import { registerSceneTools } from '../../src/profiles/tools/scene-run.ts';
 import { sceneTools } from '../../src/profiles/tools/scene-tools.ts';
@@ -115,6 +116,7 @@ export class ToolHarness {
       areas,
       authorizer,
       scenes: new SceneStore(this.store),
+      deviceScenes: new DeviceScenes({ store: this.store, access: home }),
     };
     for (const tool of [...classTools(ports), areaTool(members), ...sceneTools(scenes), controlMatterDevice(ports)])
       this.registry.register(tool);

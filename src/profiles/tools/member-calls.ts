@@ -1,5 +1,5 @@
 import type { Authorizer, Effect } from '../../core/auth/principal.ts';
-import { orAborted } from '../../core/clock.ts';
+import { type Clock, orAborted } from '../../core/clock.ts';
 import { ConcurrencyLimiter } from '../../core/concurrency-limiter.ts';
 import type { DeviceAccess, DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
@@ -35,8 +35,19 @@ export const MEMBERS_TOOL = {
 
 /** The calls that a member gets, with their effects; or the reason why it gets none. */
 export type MemberWork =
-  | { readonly compiled: CompiledDevice; readonly delegations: readonly Delegation[]; readonly effects: readonly Effect[] }
+  | {
+      readonly compiled: CompiledDevice;
+      readonly delegations: readonly Delegation[];
+      readonly effects: readonly Effect[];
+      /** A shorter way to the same state. Resolves with false unless the device then shows that state. */
+      readonly recall?: (options: RecallOptions) => Promise<boolean>;
+    }
   | { readonly skipped: string };
+
+export interface RecallOptions {
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+}
 
 /** A device that a call with many devices names. */
 export interface Member {
@@ -172,7 +183,9 @@ async function calledInTime(work: Exclude<MemberWork, { skipped: string }>, { ac
   const stop = context.clock.after(MEMBER_LIMIT_MS, () => limit.abort(tooSlow()));
   const signal = AbortSignal.any([context.signal, limit.signal]);
   try {
-    const { state, settlement } = await orAborted(runDelegations({ access }, work, { signal, clock: context.clock }), signal);
+    const options = { signal, clock: context.clock };
+    if (work.recall && (await orAborted(work.recall(options), signal))) return { outcome: 'settled' };
+    const { state, settlement } = await orAborted(runDelegations({ access }, work, options), signal);
     if (settlement.settled === true) return { outcome: 'settled' };
     const reason = settlement.settled === null ? settlement.settled_reason : 'It took the command and does not show it yet';
     return { outcome: 'not_settled', reason, state };

@@ -8,6 +8,7 @@ import { defineTool, p, TEXT } from '../../tools/definition/define-tool.ts';
 import type { CallerRights, RegisteredTool, ToolContext } from '../../tools/definition/tool-definition.ts';
 import { canSeeDevice } from '../../tools/names/resolve-names.ts';
 import type { ToolRegistry } from '../../tools/registry/tool-registry.ts';
+import type { CompiledDevice } from '../compile/compiled-device.ts';
 import { devicesOfScene, type Scene, type SceneAction, type SceneStore, sceneContent } from '../home/scene-store.ts';
 import { delegate } from './class-tool.ts';
 import {
@@ -19,11 +20,22 @@ import {
   type MemberToolPorts,
   memberWork,
   type NamedDevice,
+  type RecallOptions,
 } from './member-calls.ts';
+
+/** Port: the scenes that devices keep themselves. */
+export interface DeviceScenePort {
+  /** Has the devices keep their present state, which is what the scene holds. */
+  keep(scene: Scene, devices: Pick<MemberToolPorts['devices'], 'get'>, signal: AbortSignal): Promise<void>;
+  /** Recalls a scene on one device. Returns false unless the device then shows what the scene holds. */
+  recall(scene: Scene, compiled: CompiledDevice, options: RecallOptions): Promise<boolean>;
+  forget(sceneId: string, signal: AbortSignal): Promise<void>;
+}
 
 /** The services of the tools for scenes. */
 export interface ScenePorts extends MemberToolPorts {
   readonly scenes: SceneStore;
+  readonly deviceScenes: DeviceScenePort;
 }
 
 /** Namespace of the tools that each run one scene. */
@@ -160,10 +172,17 @@ async function run(
   { call, context }: { readonly call: SceneCall; readonly context: ToolContext },
 ): Promise<JsonObject> {
   if (call.content !== sceneContent(scene)) throw changedMeanwhile(scene);
-  const members = membersOf(ports, scene, call.devices);
+  const members = membersOf(ports, scene, call.devices).map((member) => withRecall(ports, scene, member));
   const others = (caller: CallerRights) => devicesSeen(ports, scene, caller);
   const answer = await callMembers(ports, { members, others, subject: `Scene ${quoted(scene.name)}` }, context);
   return { ...answer, members: answer.members as unknown as Json, scene: scene.id };
+}
+
+/** Lets a device that keeps the scene itself recall it. The call was judged by the device's commands, which bring the same state. */
+function withRecall({ deviceScenes }: ScenePorts, scene: Scene, member: Member): Member {
+  const { work } = member;
+  if ('skipped' in work) return member;
+  return { ...member, work: { ...work, recall: (options) => deviceScenes.recall(scene, work.compiled, options) } };
 }
 
 function devicesSeen({ devices }: ScenePorts, scene: Scene, caller: CallerRights): readonly NamedDevice[] {

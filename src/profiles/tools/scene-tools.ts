@@ -105,6 +105,7 @@ function saveSceneTool(ports: ScenePorts): RegisteredTool {
       const { actions, leftOut } = await contentOf(ports, content, context);
       const scene: Scene = { id: ports.scenes.newId(name), name, actions, changedAtMs: context.clock.now() };
       ports.scenes.save(scene);
+      if (!content.actions) await ports.deviceScenes.keep(scene, ports.devices, context.signal);
       return { ...sceneView(ports, scene, callerView(context.principal, ports.authorizer)), left_out: [...leftOut] };
     },
   );
@@ -140,6 +141,8 @@ function changeSceneTool(ports: ScenePorts): RegisteredTool {
       const { actions, leftOut } = taken ?? { actions: before.actions, leftOut: [] };
       const scene: Scene = { id: before.id, name: name ?? before.name, actions, changedAtMs: context.clock.now() };
       ports.scenes.save(scene);
+      if (content.actions) await ports.deviceScenes.forget(scene.id, context.signal);
+      else if (taken) await ports.deviceScenes.keep(scene, ports.devices, context.signal);
       return { ...sceneView(ports, scene, callerView(context.principal, ports.authorizer)), left_out: [...leftOut] };
     },
   );
@@ -163,9 +166,10 @@ function deleteSceneTool(ports: ScenePorts): RegisteredTool {
       },
       effects: ({ scene, members = [] }) => members.map((id) => deviceEffect(id as DeviceId, scene)),
     },
-    async ({ scene: text }) => {
+    async ({ scene: text }, { signal }) => {
       const scene = requireScene(ports, text);
       ports.scenes.delete(scene.id);
+      await ports.deviceScenes.forget(scene.id, signal);
       return { scene: scene.id, name: scene.name };
     },
   );

@@ -195,7 +195,7 @@ describe('change_scene and delete_scene', () => {
     });
     await hub.call('change_scene', { scene: 'Sleep', devices: ['study-light'] });
     await hub.call('scene:good_night');
-    expect(sent(hub)).toEqual(['study-light Off']);
+    expect(sent(hub)).toEqual(['study-light Off', 'study-light StoreScene']);
     await hub.call('delete_scene', { scene: 'sleep' });
     expect((await result(hub.call('list_scenes'))).scenes).toEqual([]);
     expect(() => hub.prepare('scene:good_night', {})).toThrow(/scene:good_night/);
