@@ -96,6 +96,33 @@ describe.skipIf(!HAS_CHROMIUM)(`automations and settings${HAS_CHROMIUM ? '' : `:
     await updates.getByText('No newer software for a device lies in', { exact: false }).waitFor();
   });
 
+  test('the certificate is shown with who issued it, and with why it was not renewed; a proxy has its own', async () => {
+    await using opened = await world.open('light');
+    const problem = 'The certificate for hub.example.org could not be renewed: no such zone';
+    const facts = {
+      enabled: true,
+      names: ['hub.example.org'],
+      fingerprint_sha256: 'AB:CD',
+      certificate_ends_at: '2030-03-01T00:00:00.000Z',
+    };
+    const url = 'https://hub.example.org';
+    const section = opened.page.getByRole('region', { name: 'Certificate' });
+    const shows = async (answer: object, said: string | RegExp) => {
+      await opened.page.unroute('**/api/v1/tls');
+      await opened.page.route('**/api/v1/tls', (route) => route.fulfill({ json: answer }));
+      await opened.show('people');
+      await section.waitFor({ state: 'detached' });
+      await opened.show('settings');
+      await section.getByText(said).waitFor();
+    };
+    await shows({ ...facts, url, source: 'acme', issuer: 'An Authority R1' }, 'An Authority R1');
+    expect(await section.getByText(/could not|docs\/trusted/).count()).toBe(0);
+    await shows({ ...facts, url, source: 'acme', issuer: 'An Authority R1', problem }, problem);
+    expect(await opened.barriers()).toEqual([]);
+    await shows({ ...facts, url, source: 'own_authority', issuer: 'the hub' }, /docs\/trusted-certificate\.md/);
+    await shows({ enabled: true, url, source: 'proxy' }, `reached at ${url}, through a reverse proxy`);
+  });
+
   test('whoever does not administrate the hub sees no backups and no health', async () => {
     const { token } = await world.hub.result('hub:mint_token', { agent_id: 'guest', permissions: ['device:read:*'] });
     await using guest = await world.open('light', { token: String(token) });
