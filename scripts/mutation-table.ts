@@ -93,8 +93,8 @@ const PLACES: readonly Place[] = [
     rows: [
       [
         'calls go on when the hub of their caller is no member any more',
-        'onLost(() => services.pipeline.abortCallsOf((caller) => !authenticator.isStillValid(caller)));',
-        'onLost(() => services.pipeline.abortCallsOf((caller) => caller.id.length < 0 && !authenticator.isStillValid(caller)));',
+        'services.pipeline.abortCallsOf((caller) => !authenticator.isStillValid(caller));',
+        'services.pipeline.abortCallsOf((caller) => caller.id.length < 0 && !authenticator.isStillValid(caller));',
       ],
       [
         'automations observe everything',
