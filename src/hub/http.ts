@@ -370,7 +370,9 @@ export function openHttp(
   services: ToolServices,
   { config, health, meshDrops, registrations, openListener }: HttpInputs,
 ): HttpApi {
-  const { auth, directory, homeNames } = infrastructure;
+  const { auth, directory, homeNames, problems } = infrastructure;
+  const options = listenOptions(config, openListener);
+  if (config.http.tls.acme && !options.tls) problems.raise('http.tls.acme', UNSERVED_NAME);
   return new HttpApi(
     {
       pipeline: services.pipeline,
@@ -386,7 +388,7 @@ export function openHttp(
       homeNames,
       readings: infrastructure.readings,
       events: infrastructure.events,
-      problems: infrastructure.problems,
+      problems,
       logger: infrastructure.logger,
       store: infrastructure.store,
       clock: infrastructure.clock,
@@ -401,9 +403,12 @@ export function openHttp(
       health: { health },
       time: auth.time,
     },
-    listenOptions(config, openListener),
+    options,
   );
 }
+
+const UNSERVED_NAME =
+  'http.tls.acme in the configuration has no effect: the hub answers to its own machine alone; set http.host (ATMO_HTTP_HOST) to 0.0.0.0, then restart the hub';
 
 /** Returns the options of the listener. TLS is on by default, unless `host` is a loopback address. */
 function listenOptions(

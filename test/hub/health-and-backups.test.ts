@@ -48,6 +48,15 @@ test('the hub runs the checks of atmo doctor, each with what to do', async () =>
   for (const { state, advice } of result.checks) if (state !== 'ok') expect(advice).toEqual(expect.any(String));
 });
 
+test('a hub that no other machine reaches says that it gets no certificate for its name', async () => {
+  const acme = { names: ['hub.example.org'], agree_to_terms: true, dns_command: ['/etc/dns-record'] };
+  const config = { http: { tls: { acme } } };
+  await using unreached = new WholeHub({ clock, network: new MemoryNetwork({ clock }), rules: 'rules: []\n', config });
+  await unreached.hub.start();
+  const { problems } = await unreached.ask('/healthz');
+  expect(problems).toEqual([expect.stringContaining('http.tls.acme in the configuration has no effect')]);
+});
+
 test('the health and the backups of the hub are for its administrators alone', async () => {
   const { token } = await home.ask('/api/v1/tokens', { body: { agent_id: 'guest', permissions: ['device:read:*'] } });
   for (const tool of ['hub:check_health', 'hub:show_backups', 'hub:make_backup']) {
