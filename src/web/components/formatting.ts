@@ -66,7 +66,7 @@ export function valueWords(value: Json): string {
     : '';
 }
 
-/** Returns a value that is one of a list in the language of the page; a value that the page does not know, as the hub names it. */
+/** Returns a value that is one of a list in the words of the page; a value that the page does not know, as the hub names it. */
 function wordOf(value: string): string {
   const key = `values.${value}`;
   return hasText(key) ? text(key) : humanWords(value);

@@ -1,7 +1,7 @@
 import { LOW_BATTERY_PERCENT } from '../../core/devices/device-model.ts';
 import type { Json } from '../../core/json.ts';
 import type { ReadingView } from '../api/hub-types.ts';
-import { capital, humanWords, numberWords, readingName, valueWords } from '../components/formatting.ts';
+import { capital, numberWords, readingName, valueWords } from '../components/formatting.ts';
 import { hasText, type TextKey, text } from '../texts/text.ts';
 import { goalOf } from './device-tile-controls.ts';
 import type { TileSource } from './tile-control.ts';
@@ -22,7 +22,7 @@ const YES_NO: Readonly<Record<string, readonly [yes: TextKey, no: TextKey]>> = {
   contact: ['tiles.open', 'tiles.closed'],
   occupancy: ['tiles.somebody', 'tiles.nobody'],
   rain: ['tiles.rain', 'tiles.no_rain'],
-  pump_running: ['tiles.value_running', 'tiles.value_stopped'],
+  pump_running: ['values.running', 'values.stopped'],
 };
 const CALM: readonly Json[] = [false, null, 'normal', 'ok', 'no_error'];
 const MINUTE_S = 60;
@@ -31,8 +31,8 @@ const HOUR_MIN = 60;
 /** Returns the active alarms of a device in words, such as `Water leak`. */
 export function alarmsOf(readings: Readings): readonly string[] {
   const alarms = [...readings.values()].filter(({ kind, value }) => kind in ALARMS && !CALM.includes(value)).map(alarmWords);
-  if (readings.get('lock_state')?.value === 'not_fully_locked') alarms.push(text('tiles.value_not_fully_locked'));
-  if (readings.get('operational_state')?.value === 'error') alarms.push(text('tiles.value_error'));
+  if (readings.get('lock_state')?.value === 'not_fully_locked') alarms.push(text('values.not_fully_locked'));
+  if (readings.get('operational_state')?.value === 'error') alarms.push(text('values.error'));
   return alarms;
 }
 
@@ -121,14 +121,13 @@ export function withUnit({ kind, value, unit }: Pick<ReadingView, 'kind' | 'valu
   const words = YES_NO[kind];
   if (typeof value === 'boolean' && words) return text(value ? words[0] : words[1]);
   if (kind === 'alarm' && value === 'normal') return text('tiles.all_well');
-  const shown = typeof value === 'string' ? choiceWords(value) : capital(valueWords(value));
+  const shown = capital(valueWords(value));
   return unit === '' || value === null ? shown : `${shown} ${unit}`;
 }
 
 /** Returns a value that the device chose from a list, such as `seeking_charger`, in the words of the page. */
 export function choiceWords(value: string): string {
-  const key = `tiles.value_${value}`;
-  return hasText(key) ? text(key) : capital(humanWords(value));
+  return capital(valueWords(value));
 }
 
 /** Readings that a tile names beside its state, the most telling first. */

@@ -25,7 +25,7 @@ describe('texts for people', () => {
     expect([null, true, 'door_closed', 21.456, 0.0541, ['a', 1], { rgb_red: 3 }].map((value) => valueWords(value))).toEqual([
       '–',
       'yes',
-      'door closed',
+      'Door closed',
       '21.5',
       '0.054',
       'a, 1',

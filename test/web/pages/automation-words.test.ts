@@ -8,7 +8,7 @@ const NAMES: HomeNames = {
 
 test.for<[TriggerView, string]>([
   [{ type: 'reading', sensor_id: 'hall/temperature', above: 25 }, 'Hall temperature rises above 25 °C'],
-  [{ type: 'reading', sensor_id: 'lamp/is_on', equals: true }, 'Hall lamp On becomes yes'],
+  [{ type: 'reading', sensor_id: 'lamp/is_on', equals: true }, 'Hall lamp On becomes “yes”'],
   [{ type: 'device_event', device_id: 'switch', event: 'InitialPress' }, 'Wall switch: InitialPress'],
   [{ type: 'reachability', device_id: 'lamp', becomes: 'unreachable' }, 'Hall lamp cannot be reached'],
   [{ type: 'time', at: '07:30' }, 'every day at 07:30'],
