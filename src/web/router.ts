@@ -20,7 +20,7 @@ const ROUTES = [
   { route: 'approvals/:id', title: 'approvals.title', icon: 'shield', element: 'atmo-page-approvals', place: 'none' },
   { route: 'devices/:id', title: 'devices.title', icon: 'home', element: 'atmo-page-device', place: 'none' },
   { route: 'notices', title: 'notices.title', icon: 'bell', element: 'atmo-page-notices', place: 'main' },
-  { route: 'tools', title: 'tools.title', icon: 'tools', element: 'atmo-page-tools', place: 'main' },
+  { route: 'tools', title: 'tools.title', icon: 'tools', element: 'atmo-page-tools', place: 'more' },
   { route: 'add-device', title: 'add_device.title', icon: 'plus', element: 'atmo-page-add-device', place: 'more' },
   { route: 'activity', title: 'activity.title', icon: 'activity', element: 'atmo-page-activity', place: 'more' },
   { route: 'people', title: 'people.title', icon: 'people', element: 'atmo-page-people', place: 'more' },

@@ -36,10 +36,10 @@ export class NoticesPage extends PageElement {
     const { all, unread } = this.app.notices;
     const shown = all.filter(({ kind, ended_at: end }) => (this.kind === '' || kind === this.kind) && !(this.isOpenOnly && end));
     return html`
-      <header class="page-head"><div><h1>${text('notices.title')}</h1><p role="status">${text('notices.unread', { count: unread })}</p></div>
+      <header class="page-head"><div><h1>${text('notices.title')}</h1><p role="status">${unread === 0 ? text('notices.nothing_new') : text('notices.unread', { count: unread })}</p></div>
         <button type="button" class="button small" ?disabled=${all.every(({ is_read: isRead }) => isRead)} @click=${() => this.#markRead()}>${icon('check')}${text('notices.mark_all')}</button></header>
       ${all.length === 0 ? empty() : html`${this.#filter(all)}<section class="card" aria-label=${text('notices.title')}>${this.#list(shown)}</section>`}
-      <p class="quiet"><a href="#/settings">${text('notices.choose')}</a></p>
+      <p class="section-title"><a href="#/settings">${text('notices.choose')}</a></p>
     `;
   }
 
