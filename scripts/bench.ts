@@ -34,7 +34,11 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   announce: { summary: 'bytes of an announcement / its JSON form', isNetworked: false, load: () => import('./bench/announce.ts') },
   mcp: { summary: 'a call over MCP / over the HTTP API; lists of 2,000 tools', isNetworked: false, load: () => import('./bench/mcp.ts') },
   search: { summary: 'sentences that find the right tool, and how fast', isNetworked: false, load: () => import('./bench/search.ts') },
-  page: { summary: 'the page: bytes, time to interactive, memory of an hour', isNetworked: false, load: () => import('./bench/page.ts') },
+  page: {
+    summary: 'the page: bytes, time to interactive, memory of an hour, taps',
+    isNetworked: false,
+    load: () => import('./bench/page.ts'),
+  },
   sensors: {
     summary: '100 lines and 50 probes: processor time, an edge to the event stream',
     isNetworked: false,

@@ -88,6 +88,16 @@ function words(text: string, between: string): readonly string[] {
   return text === '' ? [] : text.split(between);
 }
 
+/** Returns a home of this many devices: those of the virtual home that show something, and spots in their rooms. */
+export function homeOfSize(count: number): readonly DeviceView[] {
+  const known = WHOLE_HOME.filter(({ readings }) => readings.length > 0).slice(0, count);
+  const spots = Array.from({ length: count - known.length }, (_none, index) => {
+    const area = known[index]?.area ?? null;
+    return { ...wholeHomeDevice('Attic light'), id: `spot-${index}`, name: `Spot ${index}`, area };
+  });
+  return [...known, ...spots];
+}
+
 /** Returns a device of the virtual home with other values of some readings. */
 export function wholeHomeDevice(name: string, values: Readonly<Record<string, Json>> = {}): DeviceView {
   const device = WHOLE_HOME.find((one) => one.name === name) ?? deviceView(name);

@@ -105,6 +105,9 @@ describe.skipIf(!HAS_CHROMIUM)(`the page as an app${HAS_CHROMIUM ? '' : `: ${CHR
       expect(width).toBeGreaterThan(300);
       await opened.page.getByRole('heading', { level: 1, name: 'The hub cannot be reached' }).waitFor();
       expect(await opened.page.locator('main button:enabled').count()).toBe(0);
+      // The worker answers for the address with which the app starts.
+      expect(await opened.page.evaluate("fetch('/').then(({ status }) => status)")).toBe(200);
+      expect(await opened.page.evaluate('new URL(navigator.serviceWorker.controller.scriptURL).pathname')).toBe('/service-worker.js');
       expect(await opened.barriers()).toEqual([]);
       // What the worker keeps is the page and nothing of the home.
       const kept = await opened.page.evaluate(`caches.keys().then((names) => Promise.all(names.map((name) => caches.open(name))))

@@ -56,7 +56,7 @@ describe.skipIf(!HAS_CHROMIUM)(`the page by keys alone${HAS_CHROMIUM ? '' : `: $
     await press('Enter');
     await opened.page.getByRole('dialog', { name: 'New scene' }).waitFor();
     await press('Escape');
-    await opened.page.getByRole('dialog').waitFor({ state: 'detached' });
+    await opened.page.locator('dialog').waitFor({ state: 'detached' });
     await expect.poll(() => opened.focused()).toBe('New scene');
     await press('Enter');
     await expect.poll(() => opened.focused()).toBe('Name');

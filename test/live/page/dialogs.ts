@@ -1,0 +1,65 @@
+import type { Locator } from 'playwright-core';
+import type { OpenPage } from './open-page.ts';
+import type { Words } from './spoken.ts';
+
+/** What opens a dialog of the page. */
+interface DialogOpener {
+  readonly name: string;
+  readonly route: string;
+  /** Only on a phone, where the navigation has no room for all pages. */
+  readonly isOnPhone?: true;
+  readonly open: (opened: OpenPage, say: Words) => Promise<void>;
+}
+
+const LAMP = 'Living room lamp';
+const DOOR = 'Front door';
+
+const byName = (opened: OpenPage, name: string): Locator => opened.page.getByRole('button', { name, exact: true }).first();
+const press = (opened: OpenPage, name: string): Promise<void> => byName(opened, name).click();
+
+async function pressWhileEditing(opened: OpenPage, say: Words, name: string): Promise<void> {
+  const edit = byName(opened, say('home.edit'));
+  if (await edit.isVisible()) await edit.click();
+  await press(opened, name);
+}
+
+/** All dialogs of the page but the two that need another hub or another person's link, which have tests of their own. */
+export const DIALOGS: readonly DialogOpener[] = [
+  { name: 'menu', route: 'home', isOnPhone: true, open: (opened, say) => press(opened, say('shell.more')) },
+  {
+    name: 'controls',
+    route: 'home',
+    open: async ({ page }) => page.getByRole('article', { name: LAMP }).getByText(LAMP, { exact: true }).click(),
+  },
+  { name: 'new-scene', route: 'home', open: (opened, say) => pressWhileEditing(opened, say, say('home.new_scene')) },
+  { name: 'scene', route: 'home', open: (opened, say) => pressWhileEditing(opened, say, say('home.change_scene', { name: 'Good night' })) },
+  { name: 'room', route: 'home', open: (opened, say) => pressWhileEditing(opened, say, say('home.room_settings', { name: 'Hall' })) },
+  { name: 'device-name', route: 'devices/living-room-lamp', open: (opened, say) => press(opened, say('devices.edit')) },
+  { name: 'device-removal', route: 'devices/living-room-lamp', open: (opened, say) => press(opened, say('devices.remove')) },
+  { name: 'device-share', route: 'devices/living-room-lamp', open: (opened, say) => press(opened, say('devices.share')) },
+  { name: 'pin', route: 'devices/front-door', open: (opened, say) => press(opened, say('tiles.do_unlock', { name: DOOR })) },
+  {
+    name: 'question',
+    route: 'devices/front-door',
+    open: async (opened, say) => {
+      await press(opened, say('tiles.do_unlock', { name: DOOR }));
+      await opened.page.getByLabel(say('tiles.pin')).fill('1234');
+      await opened.page
+        .getByRole('dialog')
+        .getByRole('button', { name: say('tiles.do_unlock', { name: DOOR }) })
+        .click();
+      await opened.page.getByText(say('approvals.approve_and_do')).waitFor();
+    },
+  },
+  { name: 'token-revocation', route: 'tokens', open: (opened, say) => press(opened, say('tokens.revoke_thing', { agent: 'claude' })) },
+  {
+    name: 'tool-removal',
+    route: 'tools?q=reading%20light',
+    open: (opened, say) => press(opened, say('forms.remove_thing', { label: 'Reading light' })),
+  },
+  { name: 'person', route: 'people', open: (opened, say) => press(opened, say('people.change', { name: 'Tim' })) },
+  { name: 'person-removal', route: 'people', open: (opened, say) => press(opened, say('people.remove_person', { name: 'Tim' })) },
+  { name: 'invitation', route: 'people', open: (opened, say) => press(opened, say('people.invite_person', { name: 'Tim' })) },
+  { name: 'automation-end', route: 'automations', open: (opened, say) => press(opened, say('automations.renew')) },
+  { name: 'automation-removal', route: 'automations', open: (opened, say) => press(opened, say('automations.remove')) },
+];
