@@ -176,11 +176,14 @@ export class App {
     if (isKnown) await this.push.refresh().catch(() => undefined);
   }
 
-  /** Tells the hub in which language this person reads. An agent's token has no person, and no notices. */
+  /** Tells the hub in which language this person reads. Children, guests and agents get no notices. */
   async #tellLanguage(): Promise<void> {
     const { person } = this.session.login ?? {};
     if (person === undefined) return;
-    const tell = (language: string) => this.hub.post('/api/v1/notices/settings', { page_language: language });
+    const tell = async (language: string): Promise<void> => {
+      await this.notices.load();
+      if (this.notices.isForPerson) await this.hub.post('/api/v1/notices/settings', { page_language: language });
+    };
     await tellLanguage(localStorage, { person, tag: languageTag(), tell });
   }
 

@@ -2,11 +2,12 @@ import '../components/push-card.ts';
 import { html, nothing, type TemplateResult } from 'lit';
 import type { JsonObject } from '../../core/json.ts';
 import { NOTICE_KIND_NAMES, type NoticeKind, type NoticeRule } from '../../core/notices.ts';
-import { formValues } from '../components/form-values.ts';
+import { formValues, inputValue } from '../components/form-values.ts';
 import { icon } from '../components/icon.ts';
 import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { RemoteData } from '../components/remote-data.ts';
+import { LANGUAGES } from '../texts/language.ts';
 import { text } from '../texts/text.ts';
 import { kindWords, ruleEffect, ruleScope, wayWords } from './notice-words.ts';
 
@@ -16,6 +17,7 @@ const PATH = '/api/v1/notices/settings';
 interface NoticeSettingsView {
   readonly rules: readonly NoticeRule[];
   readonly ways: readonly { readonly name: string; readonly kind: string }[];
+  readonly language: string;
 }
 
 /** Section of the settings in which a person chooses how to be told. Not there for a token that is no person of the household. */
@@ -36,10 +38,18 @@ export class SettingsNotices extends PageElement {
         <h2 id="settings-reach">${text('settings.reach')}</h2>
         <p>${text(view.ways.length === 0 ? 'settings.reach_none' : 'settings.reach_order')}</p>
         ${view.ways.length === 0 ? nothing : html`<ol>${view.ways.map(({ name, kind }) => html`<li><bdi>${wayWords(name)}</bdi>${name === kind ? nothing : html` <span class="quiet">${kind}</span>`}</li>`)}</ol>`}
-        ${view.rules.length === 0 ? nothing : this.#rules(view.rules)} ${this.#form(view)}
+        ${this.#language(view)} ${view.rules.length === 0 ? nothing : this.#rules(view.rules)} ${this.#form(view)}
       </section>
       <atmo-push-card .app=${this.app}></atmo-push-card>
     </div>`;
+  }
+
+  #language({ language }: NoticeSettingsView): TemplateResult {
+    const choose = (event: Event) => void this.#change({ language: inputValue(event) });
+    return html`<label class="field"><span class="label">${text('settings.notice_language')}</span>
+      <select @change=${choose}>${Object.entries(LANGUAGES).map(
+        ([tag, { name }]) => html`<option value=${tag} lang=${tag} ?selected=${tag === language}>${name}</option>`,
+      )}</select></label>`;
   }
 
   #rules(rules: readonly NoticeRule[]): TemplateResult {
@@ -78,9 +88,13 @@ export class SettingsNotices extends PageElement {
     if (await this.#save([{ ...(kinds.length > 0 && { kinds }), ...hours, ways: chosen('ways') }, ...rules])) form.reset();
   }
 
-  async #save(rules: readonly NoticeRule[]): Promise<boolean> {
+  #save(rules: readonly NoticeRule[]): Promise<boolean> {
+    return this.#change({ rules: rules as unknown as readonly JsonObject[] });
+  }
+
+  async #change(settings: JsonObject): Promise<boolean> {
     try {
-      await this.app.hub.post(PATH, { rules: rules as unknown as readonly JsonObject[] });
+      await this.app.hub.post(PATH, settings);
       this.notify(text('settings.saved'));
       await this.#load();
       return true;
