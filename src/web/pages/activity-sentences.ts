@@ -27,7 +27,7 @@ export interface Activity {
 const MAX_NAMES = 4;
 /** Tools of the hub itself that change nothing. The page calls them all the time to show its lists. */
 const OWN_READ =
-  /^hub:(?:(?:list|read|show|get|find|search|describe|verify|preview|export)_|network_topology|push_key|audit_head|device_diagnostics|check_)/;
+  /^(?:hub|core):(?:(?:list|read|show|get|find|search|describe|verify|preview|export)_|network_topology|push_key|audit_head|device_diagnostics|check_|recognised_devices)/;
 
 /**
  * Returns what happened, newest first, from rows of the audit log, newest first. A call has a row before it runs and one after it, which

@@ -14,7 +14,6 @@ const SHOWN: ReadonlySet<string> = new Set([
   'devices-dark-en',
   'question-phone-de',
   'tools-light-en',
-  'activity-light-de',
   'automations-light-en',
   'people-light-en',
   'agents-light-en',

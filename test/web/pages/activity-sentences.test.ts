@@ -84,9 +84,11 @@ describe('what happened', () => {
       row('intent', { effects: [] }, { tool }),
       row('refusal', {}, { tool }),
       row('intent', {}, { tool: 'hub:remove_device@1.0.0' }),
+      row('intent', {}, { tool: 'core:list_scenes@1.0.0' }),
+      row('intent', {}, { tool: 'hub:recognised_devices@1.0.0' }),
     ];
     expect(said(rows)).toEqual(['Claude was not allowed to use “list approvals”', 'Claude used “remove device”']);
-    expect(said(rows, true)).toHaveLength(3);
+    expect(said(rows, true)).toHaveLength(5);
   });
 
   test.each([
