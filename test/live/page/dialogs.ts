@@ -36,7 +36,19 @@ export const DIALOGS: readonly DialogOpener[] = [
   { name: 'room', route: 'home', open: (opened, say) => pressWhileEditing(opened, say, say('home.room_settings', { name: 'Hall' })) },
   { name: 'device-name', route: 'devices/living-room-lamp', open: (opened, say) => press(opened, say('devices.edit')) },
   { name: 'device-removal', route: 'devices/living-room-lamp', open: (opened, say) => press(opened, say('devices.remove')) },
-  { name: 'device-share', route: 'devices/living-room-lamp', open: (opened, say) => press(opened, say('devices.share')) },
+  {
+    name: 'device-share',
+    route: 'devices/living-room-lamp',
+    open: async (opened, say) => {
+      await press(opened, say('devices.share'));
+      // Once it was shared, the code is there without another question.
+      const agree = byName(opened, say('approvals.approve_and_do'));
+      const code = opened.page.getByRole('img', { name: say('devices.share_qr', { name: LAMP }) });
+      await agree.or(code).waitFor();
+      if (await agree.isVisible()) await opened.decide(agree);
+      await code.waitFor();
+    },
+  },
   { name: 'pin', route: 'devices/front-door', open: (opened, say) => press(opened, say('tiles.do_unlock', { name: DOOR })) },
   {
     name: 'question',
