@@ -1,7 +1,8 @@
+import { hubIdOf } from '../codec/public-key.ts';
 import type { CallVault, VaultContent } from '../core/auth/call-vault.ts';
 import type { Principal, TokenAuthority } from '../core/auth/principal.ts';
 import { AtmoError } from '../core/errors.ts';
-import { isJsonObject, type JsonObject, tryParseJson } from '../core/json.ts';
+import { isJsonObject, type JsonObject, present, tryParseJson } from '../core/json.ts';
 import type { HubKey } from './hub-key.ts';
 import type { OwnerAuthenticator } from './owner-token.ts';
 
@@ -9,11 +10,14 @@ interface VaultParts {
   readonly key: Pick<HubKey, 'encrypt' | 'decrypt'>;
   readonly tokens: Pick<TokenAuthority, 'principalOf'>;
   readonly owner: Pick<OwnerAuthenticator, 'mark' | 'principalOf'>;
+  /** Says whether a hub is a member of the mesh now. */
+  readonly members: { has(hubId: string): boolean };
 }
 
 /**
  * Encrypts waiting calls with a key that is derived from the hub's key. Nothing about the caller's rights is stored: its token is verified
- * again when the call is opened. The owner's token is not stored, only a mark that changes with the token.
+ * again when the call is opened. A call that came from another hub also needs that this hub still is a member. The owner's token is not
+ * stored, only a mark that changes with the token.
  */
 export class HubCallVault implements CallVault {
   readonly #parts: VaultParts;
@@ -36,12 +40,22 @@ export class HubCallVault implements CallVault {
   }
 
   #callerOf({ kind, token, id }: Principal): JsonObject {
-    if (token) return { token: token.text };
+    if (token) return present({ token: token.text, sender: this.#senderOf(token.keys) });
     if (kind === 'owner') return { owner: this.#parts.owner.mark() };
     throw new AtmoError('NOT_SUPPORTED', `A call of ${id} cannot wait for approval, because it came without a token`);
   }
 
-  #principalOf({ token, owner }: JsonObject): Principal {
+  /** Returns the member of the mesh that holds the token's last key, and so sent the call; undefined for other tokens. */
+  #senderOf(keys: readonly string[]): string | undefined {
+    const last = keys.at(-1);
+    const hubId = last === undefined ? undefined : hubIdOf(last);
+    return hubId !== undefined && this.#parts.members.has(hubId) ? hubId : undefined;
+  }
+
+  #principalOf({ token, owner, sender }: JsonObject): Principal {
+    if (typeof sender === 'string' && !this.#parts.members.has(sender)) {
+      throw new AtmoError('TOKEN_INVALID', `${sender}, which sent the call, is no member of the mesh any more; nothing was done`);
+    }
     if (typeof token === 'string') return this.#parts.tokens.principalOf(token);
     const principal = typeof owner === 'string' ? this.#parts.owner.principalOf(owner) : undefined;
     if (principal) return principal;

@@ -94,6 +94,7 @@ export async function openAuth(collaborators: AuthCollaborators, config: HubConf
   const ruleCollaborators = { clock, time, logger, events, audit, problems: collaborators.problems, store, facts: devices };
   const rules = new RuleStore(ruleCollaborators, config.rulesFile, { mustExist });
   await stack.start(rules);
+  const members = { has: (hub: string) => membership.membership.member(hub) !== undefined };
   const authorizer = new GrantAuthorizer({ groups: devices, elsewhere, validity: tokens.authenticator });
   return {
     key,
@@ -112,7 +113,7 @@ export async function openAuth(collaborators: AuthCollaborators, config: HubConf
     waits,
     people,
     standing,
-    callVault: new HubCallVault({ key, tokens: tokens.tokens, owner: tokens.owner }),
+    callVault: new HubCallVault({ key, tokens: tokens.tokens, owner: tokens.owner, members }),
     rules,
   };
 }

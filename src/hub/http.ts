@@ -297,7 +297,7 @@ export class HttpApi implements Service {
       ...aboutTools(
         descriptionRoutes({ registry: all.registry, health: all.health, catalogue, routes: () => this.#routes, url: () => this.url }),
       ),
-      ...tlsRoutes({ certificates: this.#tls, view: () => this.tlsView() }),
+      ...tlsRoutes({ certificates: this.#tls, authorizer: all.authorizer, view: () => this.tlsView() }),
       ...aboutTools(toolRoutes({ catalogue, home })),
       ...registrationRoutes(all.pipeline),
       ...aboutTools(discoverRoutes({ pipeline: all.pipeline, catalogue, home })),

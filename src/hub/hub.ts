@@ -164,6 +164,7 @@ export class Hub implements Service {
       versionUrl: this.#config.versionUrl,
       version,
       stateDir: this.#config.stateDir,
+      ownName: this.#config.mesh.name,
       agents: () => runner.records(),
       pageUrl: () => this.url,
       certificate: () => this.#http?.certificate(),
@@ -183,7 +184,7 @@ export class Hub implements Service {
     this.#registerAll(services.registry, [...meshTools(this.#mesh), healthTool({ infrastructure, services, http, config: this.#config })]);
     const { authenticator, revocations } = infrastructure.auth;
     const waiting = waitingJobs(infrastructure, services);
-    revocations.onRevoked(() => waiting.endInvalid());
+    revocations.onRevoked((tokenId) => waiting.endInvalid(tokenId));
     // If another hub loses its membership, the tokens of some callers become invalid. The running calls of these callers are cancelled.
     infrastructure.auth.membership.membership.onLost(() => {
       services.pipeline.abortCallsOf((caller) => !authenticator.isStillValid(caller));

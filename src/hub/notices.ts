@@ -11,7 +11,7 @@ import type { ServiceStack } from '../core/lifecycle.ts';
 import type { NoticeKind, PeopleReach } from '../core/notices.ts';
 import type { CertificateFacts } from '../http/tls/certificate-manager.ts';
 import { AgentNotices, type NoticedAgent } from '../notices/agent-notices.ts';
-import { ApprovalNotices } from '../notices/approval-notices.ts';
+import { ApprovalNotices, uniqueName } from '../notices/approval-notices.ts';
 import { DeviceNotices } from '../notices/device-notices.ts';
 import { type EndingCertificate, HubNotices, type OfferedUpdate } from '../notices/hub-notices.ts';
 import { NoticeOutbox } from '../notices/notice-outbox.ts';
@@ -33,6 +33,8 @@ interface NoticeOptions {
   /** The version of the hub that runs. */
   readonly version: string;
   readonly stateDir: string;
+  /** Name of this hub in the mesh. */
+  readonly ownName: string;
   readonly agents: () => readonly AgentRecord[];
   /** Returns the address of the hub's page, which is known once the hub listens. */
   readonly pageUrl: () => string;
@@ -65,7 +67,7 @@ export async function openNotices(
   const versions = await openVersions(infrastructure, { registry, stack, running: options.version, url: options.versionUrl });
   notices.load();
   await stack.start(outbox);
-  const hubName = (id: string) => meshProxy.view.peers().find((peer) => peer.id === id)?.name;
+  const hubName = (id: string) => uniqueName(id, meshProxy.view.peers(), options.ownName);
   await stack.start(new ApprovalNotices({ clock, store, logger, events, approvals: auth.approvals, notices, publisher, hubName }));
   await stack.start(
     new DeviceNotices({ clock, events, readings: infrastructure.readings, directory: infrastructure.directory, publisher }),

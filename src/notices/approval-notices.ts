@@ -128,7 +128,18 @@ interface MessageFacts {
   readonly nowMs: number;
 }
 
-/** Returns an agent and, for one of another hub whose name is known, that name. */
+/** Returns the name of a hub; undefined if this hub or another one has it too, so that no hub passes for another. */
+export function uniqueName(
+  id: string,
+  peers: readonly { readonly id: string; readonly name: string }[],
+  ownName: string,
+): string | undefined {
+  const name = peers.find((peer) => peer.id === id)?.name;
+  const others = [ownName, ...peers.filter((peer) => peer.id !== id).map((peer) => peer.name)];
+  return name === undefined || others.some((other) => other.toLowerCase() === name.toLowerCase()) ? undefined : name;
+}
+
+/** Returns an agent and, for one of another hub that has a name of its own, that name. Hubs choose their names, but not their ids. */
 function whoAsks(id: string, hubName: (hubId: string) => string | undefined): Pick<MessageFacts, 'agent' | 'hub'> {
   const hubId = hubOfForeignAgent(id);
   const hub = hubId === undefined ? undefined : hubName(hubId);

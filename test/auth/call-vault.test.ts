@@ -5,11 +5,13 @@ import { afterAll, expect, test } from 'vitest';
 import { HubCallVault } from '../../src/auth/call-vault.ts';
 import { HubKey } from '../../src/auth/hub-key.ts';
 import { OwnerAuthenticator, OwnerCredential } from '../../src/auth/owner-token.ts';
+import { hubIdOf } from '../../src/codec/public-key.ts';
 import type { Principal } from '../../src/core/auth/principal.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { agent, withToken } from '../calls/pipeline-fixture.ts';
 
 const dirs: string[] = [];
+const memberHubs = new Set<string>();
 afterAll(() => {
   for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
 });
@@ -31,7 +33,8 @@ async function makeVault(dir = mkdtempSync(join(tmpdir(), 'vault-'))) {
       throw new AtmoError('TOKEN_INVALID', 'revoked');
     },
   };
-  return { vault: new HubCallVault({ key, tokens, owner }), credential, owner, restart: () => makeVault(dir) };
+  const members = { has: (hub: string) => memberHubs.has(hub) };
+  return { vault: new HubCallVault({ key, tokens, owner, members }), credential, owner, restart: () => makeVault(dir) };
 }
 
 test('a waiting call is found again after a restart, with its secrets and its caller, whose token is verified anew', async () => {
@@ -68,4 +71,16 @@ test("a call of the owner ends with the owner's token, and one without a token c
   credential.rotate();
   expect(() => vault.open('job-1', sealed)).toThrow(expect.objectContaining({ code: 'TOKEN_INVALID' }));
   expect(() => vault.seal('job-2', { call: CALL, principal: agent('*') })).toThrow(expect.objectContaining({ code: 'NOT_SUPPORTED' }));
+});
+
+test('a waiting call of another hub needs that this hub still is a member', async () => {
+  const key = Buffer.alloc(32, 7).toString('base64url');
+  const { vault } = await makeVault();
+  memberHubs.add(hubIdOf(key));
+  const sealed = vault.seal('job-1', { call: CALL, principal: withToken(kitchen, { text: 'at1.kitchen', keys: [key] }) });
+  expect(vault.open('job-1', sealed).principal).toEqual(kitchen);
+  memberHubs.clear();
+  expect(() => vault.open('job-1', sealed)).toThrow(expect.objectContaining({ code: 'TOKEN_INVALID' }));
+  const withOwnKey = vault.seal('job-2', { call: CALL, principal: withToken(kitchen, { text: 'at1.kitchen', keys: [key] }) });
+  expect(vault.open('job-2', withOwnKey).principal).toEqual(kitchen);
 });

@@ -3,7 +3,7 @@ import { AtmoError } from '../../src/core/errors.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import type { PeopleReach } from '../../src/core/notices.ts';
 import type { KeyValueStore } from '../../src/core/storage/key-value-store.ts';
-import { ApprovalNotices } from '../../src/notices/approval-notices.ts';
+import { ApprovalNotices, uniqueName } from '../../src/notices/approval-notices.ts';
 import { AGENT, makeApprovals, requestOf, TurnableClock } from '../auth/approvals/approval-fixture.ts';
 import { KilledStore } from '../killed-store.ts';
 import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
@@ -195,4 +195,20 @@ describe('a hub that is killed', () => {
       expect(next.outbox.list().map(({ state }) => state)).toEqual(['sent', 'sent']);
     },
   );
+});
+
+test('a hub that took the name of this one or of another one is called by its id, which nobody chooses', () => {
+  const peers = [
+    { id: 'hub-2', name: 'garage' },
+    { id: 'hub-3', name: 'Garage' },
+    { id: 'hub-4', name: 'home' },
+    { id: 'hub-5', name: 'attic' },
+  ];
+  expect(['hub-2', 'hub-3', 'hub-4', 'hub-5', 'hub-6'].map((id) => uniqueName(id, peers, 'Home'))).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    'attic',
+    undefined,
+  ]);
 });

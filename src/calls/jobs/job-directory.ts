@@ -1,4 +1,4 @@
-import { type Principal, principalKey } from '../../core/auth/principal.ts';
+import { type Principal, principalKey, rootAgentOf } from '../../core/auth/principal.ts';
 import { pause } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
@@ -130,11 +130,39 @@ const jobResult = {
   },
 };
 const MAX_WAIT_S = 25;
-const POLL_MS = 500;
+/** How often the state is read while somebody waits. Another hub is asked with a signed message. */
+const POLL_MS = { here: 500, elsewhere: 2_500 };
+/** How many waits an agent and its descendants may have at once: each takes the place of a call. Further ones are answered at once. */
+const MAX_WAITS = 4;
 /** Milliseconds before the deadline of a call at which it stops waiting, so that the caller still gets the job. */
 const MARGIN_MS = 1_000;
 
-/** Returns a job when it has ended, or as it is when the time is over. */
+/** Lets callers wait for the end of jobs. */
+class JobWaits {
+  readonly #jobs: Pick<JobDirectory, 'status'>;
+  /** The number of waits of each root agent. */
+  readonly #counts = new Map<string, number>();
+
+  constructor(jobs: Pick<JobDirectory, 'status'>) {
+    this.#jobs = jobs;
+  }
+
+  /** Returns a job when it has ended, or as it is when the time is over. */
+  async status(wanted: { readonly id: string; readonly waitMs: number }, context: ToolContext): Promise<JobView> {
+    const root = rootAgentOf(context.principal.id);
+    const count = this.#counts.get(root) ?? 0;
+    if (wanted.waitMs === 0 || count >= MAX_WAITS) return this.#jobs.status(wanted.id, context);
+    this.#counts.set(root, count + 1);
+    try {
+      return await statusWithin(this.#jobs, wanted, context);
+    } finally {
+      const left = (this.#counts.get(root) ?? 1) - 1;
+      if (left > 0) this.#counts.set(root, left);
+      else this.#counts.delete(root);
+    }
+  }
+}
+
 async function statusWithin(
   jobs: Pick<JobDirectory, 'status'>,
   { id, waitMs }: { readonly id: string; readonly waitMs: number },
@@ -146,7 +174,7 @@ async function statusWithin(
     const view = await jobs.status(id, context);
     const leftMs = endMs - clock.now();
     if (hasEnded(view) || leftMs <= 0 || signal.aborted) return view;
-    await pause(clock, Math.min(leftMs, POLL_MS), signal);
+    await pause(clock, Math.min(leftMs, view.node_id === undefined ? POLL_MS.here : POLL_MS.elsewhere), signal);
   }
 }
 
@@ -154,6 +182,7 @@ const jobParameters = { job_id: p.string({ description: 'Id that the call answer
 
 /** Returns `job_status` and `job_cancel`. A job is visible to the principal that started it and to the hub's owner. */
 export function jobTools(jobs: Pick<JobDirectory, 'status' | 'cancel'>): readonly RegisteredTool[] {
+  const waits = new JobWaits(jobs);
   const status = defineTool(
     {
       name: 'job_status',
@@ -167,8 +196,7 @@ export function jobTools(jobs: Pick<JobDirectory, 'status' | 'cancel'>): readonl
       },
       returns: jobResult,
     },
-    async ({ job_id: id, wait_seconds: seconds = 0 }, context) =>
-      jobJson(await statusWithin(jobs, { id, waitMs: seconds * 1_000 }, context)),
+    async ({ job_id: id, wait_seconds: seconds = 0 }, context) => jobJson(await waits.status({ id, waitMs: seconds * 1_000 }, context)),
   );
   const cancel = defineTool(
     {

@@ -2,9 +2,10 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { type Principal, principalKey, rootAgentOf } from '../../core/auth/principal.ts';
 import { isoTime } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
-import { AtmoError } from '../../core/errors.ts';
+import { AtmoError, type ErrorBody } from '../../core/errors.ts';
 import type { JobId } from '../../core/ids.ts';
-import { isJsonObject, type Json } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, present } from '../../core/json.ts';
+import { visibleJson, visibleLine, visibleText } from '../../core/untrusted-text.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
 import { maskResult, withoutSecretTexts } from '../../tools/schema/secrets.ts';
@@ -27,6 +28,8 @@ export interface WaitingJobRecord {
   readonly id: JobId;
   readonly approvalId: string;
   readonly sealed: string;
+  /** Ids of the token with which the job was started, and of those that it comes from. */
+  readonly tokenIds: readonly string[];
 }
 
 /** A running job as the pipeline sees it. */
@@ -105,8 +108,8 @@ export class JobStore {
 
   /** Returns the jobs that wait for approval. */
   waiting(): readonly WaitingJobRecord[] {
-    return [...this.#jobs.values()].flatMap(({ sealed, view: { job_id: id, approval_id: approvalId } }) =>
-      sealed === undefined || approvalId === undefined ? [] : [{ id, approvalId, sealed }],
+    return [...this.#jobs.values()].flatMap(({ sealed, tokenIds, view: { job_id: id, approval_id: approvalId } }) =>
+      sealed === undefined || approvalId === undefined ? [] : [{ id, approvalId, sealed, tokenIds }],
     );
   }
 
@@ -292,12 +295,40 @@ export class JobStore {
   }
 }
 
-/** Parses a job in another hub's answer; returns undefined for anything else. */
-export function parseJobView(value: unknown): JobView | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
-  const { job_id: id, tool, status, created_at: createdAt } = value as Readonly<Record<string, unknown>>;
-  const texts = [id, tool, status, createdAt];
-  return texts.every((text) => typeof text === 'string') && STATUSES.has(String(status)) ? (value as JobView) : undefined;
+const MAX_TOOL_LENGTH = 256;
+const ID = /^[A-Za-z0-9_-]{1,64}$/;
+
+/**
+ * Returns the job in another hub's answer; undefined if there is none. Only known members are taken, and texts are made safe to show: sentences
+ * for models and people are written with them. The result is data and stays as it is.
+ */
+export function parseJobView(answer: unknown): JobView | undefined {
+  const value = answer as Json | undefined;
+  if (!isJsonObject(value)) return undefined;
+  const { job_id: id, tool, status, approval_id: approvalId, progress, error, result } = value;
+  const [createdAt, waitsUntil, finishedAt] = [value.created_at, value.waits_until, value.finished_at].map(instantText);
+  if (!isId(id) || typeof tool !== 'string' || !STATUSES.has(String(status)) || createdAt === undefined) return undefined;
+  return {
+    ...({ job_id: id, tool: visibleLine(tool, MAX_TOOL_LENGTH), status, created_at: createdAt } as unknown as JobView),
+    ...present({ approval_id: isId(approvalId) ? approvalId : undefined, waits_until: waitsUntil, finished_at: finishedAt }),
+    ...(isJsonObject(progress) && { progress: parseProgress(progress) }),
+    ...(status === 'succeeded' && result !== undefined && { result }),
+    ...(isJsonObject(error) && { error: visibleJson(error) as unknown as ErrorBody }),
+  };
+}
+
+function parseProgress({ fraction, note }: JsonObject): NonNullable<JobView['progress']> {
+  return { fraction: Number(fraction), ...(typeof note === 'string' && { note: visibleText(note) }) };
+}
+
+function isId(value: Json | undefined): value is string {
+  return typeof value === 'string' && ID.test(value);
+}
+
+/** Returns an instant as RFC 3339 text in UTC; undefined if the value is none. */
+function instantText(value: Json | undefined): string | undefined {
+  const atMs = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(atMs) ? undefined : isoTime(atMs);
 }
 
 function withoutResult({ result: _, error: __, ...rest }: JobView): JobView {

@@ -47,10 +47,14 @@ export class WaitingJobs implements Service {
     this.#unsubscribe();
   }
 
-  /** Ends the jobs whose callers have no valid token any more, for example because the hub that issued it has revoked it. */
-  endInvalid(): void {
+  /**
+   * Ends the jobs whose callers have no valid token any more, for example because the hub that issued it has revoked it. With `tokenId`, only
+   * jobs of that token and of those that come from it: to look at a job, its call has to be decrypted.
+   */
+  endInvalid(tokenId?: string): void {
     const { jobs, vault } = this.#collaborators;
     for (const job of jobs.waiting()) {
+      if (tokenId !== undefined && !job.tokenIds.includes(tokenId)) continue;
       try {
         if (!this.#running.has(job.id)) vault.open(job.id, job.sealed);
       } catch (thrown) {

@@ -70,12 +70,13 @@ function healthRoute({ health, clock, signChallenge, port }: SystemCollaborators
 interface TlsCollaborators {
   /** Absent if the hub only serves plain HTTP on a loopback address. */
   readonly certificates: Pick<CertificateManager, 'facts'> | undefined;
-  /** Returns what `GET /api/v1/tls` answers. */
+  readonly authorizer: Authorizer;
+  /** Returns what `GET /api/v1/tls` answers to whoever administers the hub. */
   view(): JsonObject;
 }
 
 /** Returns the routes for TLS: the certificate that clients should trust, and its fingerprint, which people compare. */
-export function tlsRoutes({ certificates, view }: TlsCollaborators): readonly Route[] {
+export function tlsRoutes({ certificates, authorizer, view }: TlsCollaborators): readonly Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -101,10 +102,15 @@ export function tlsRoutes({ certificates, view }: TlsCollaborators): readonly Ro
       answers: {
         200: {
           description:
-            '`enabled`, `url`, and with TLS `source` (`own_authority`, `files`, `acme`, or `proxy`, of which the hub knows no more), `fingerprint_sha256`, `names`, `issuer`, when the certificates end, and the `problem` of a certificate that could not be renewed',
+            '`enabled`, `url`, and with TLS `source` (`own_authority`, `files`, `acme`, or `proxy`, of which the hub knows no more), `fingerprint_sha256`, `names`, `issuer`, when the certificates end, and, with admin:hub, the `problem` of a certificate that could not be renewed',
         },
       },
-      handle: () => json(view()),
+      handle({ principal }) {
+        // The problem quotes the owner's command for DNS records.
+        const { problem, ...rest } = view();
+        const isShown = problem !== undefined && authorizer.authorize(principal, ['admin:hub']).allowed;
+        return json(isShown ? { ...rest, problem } : rest);
+      },
     }),
   ];
 }

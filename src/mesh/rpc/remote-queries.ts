@@ -5,10 +5,9 @@ import type { JobView } from '../../calls/request-and-answer.ts';
 import { type MeshQuery, meshQueryCodec } from '../../codec/messages/call.ts';
 import type { Principal } from '../../core/auth/principal.ts';
 import type { Clock } from '../../core/clock.ts';
-import { AtmoError, type ErrorBody } from '../../core/errors.ts';
+import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { Json } from '../../core/json.ts';
-import { visibleJson, visibleLine, visibleText } from '../../core/untrusted-text.ts';
 import type { DropSink, RequestOptions } from './peer-link.ts';
 import {
   atNewestEpoch,
@@ -104,7 +103,6 @@ export class MeshQueries {
 
 /** Longest wait for the state of a job, in milliseconds. */
 const PATIENCE_MS = 10_000;
-const MAX_TOOL_LENGTH = 256;
 
 /** Reads and cancels jobs on other hubs, in the name of the principal that started them. */
 export class MeshJobs implements RemoteJobs {
@@ -131,7 +129,7 @@ export class MeshJobs implements RemoteJobs {
     const query = { target: hubId as HubId, body, principal, remainingMs: PATIENCE_MS };
     try {
       const view = parseJobView(await this.#queries.send(query, { signal }));
-      if (view) return readable(view);
+      if (view) return view;
       throw new AtmoError('INTERNAL_ERROR', `The answer of ${hubId} is not a job`);
     } catch (error) {
       if (!patience.signal.aborted) throw error;
@@ -140,14 +138,4 @@ export class MeshJobs implements RemoteJobs {
       stop();
     }
   }
-}
-
-/** Makes the texts of a job view safe to show, because another hub wrote them. Does not change the result of the job, which is data. */
-function readable({ tool, progress, error, ...view }: JobView): JobView {
-  return {
-    ...view,
-    tool: visibleLine(tool, MAX_TOOL_LENGTH),
-    ...(progress && { progress: { ...progress, ...(progress.note !== undefined && { note: visibleText(String(progress.note)) }) } }),
-    ...(error && { error: visibleJson({ ...error }) as unknown as ErrorBody }),
-  };
 }

@@ -98,6 +98,22 @@ describe('a job', () => {
     expect(await ended).toMatchObject({ result: { status: 'succeeded', result: 'done' } });
   });
 
+  test('is told at once to an agent that waits for four jobs already', async () => {
+    const setup = makePipeline();
+    for (const tool of jobTools(jobsHere(setup.jobs))) setup.registry.register(tool);
+    setup.registry.register(makeTool({ ...asJob, handler: () => new Promise(() => {}) }));
+    const id = await startJob(setup);
+    const asked = () => setup.pipeline.call({ principal: me, tool: 'job_status', params: { job_id: id, wait_seconds: 10 } });
+    const waiting = Promise.all([asked(), asked(), asked(), asked()]);
+    await settled();
+    expect(await asked()).toMatchObject({ result: { status: 'running' } });
+    for (let second = 0; second < 10; second++) {
+      setup.clock.advance(1_000);
+      await settled();
+    }
+    expect(await waiting).toHaveLength(4);
+  });
+
   test('of the owner does not exist for an agent that calls itself owner, nor does the answer of its idempotency key', async () => {
     const impostor = { ...me, id: 'owner' };
     const { pipeline, registry, jobs } = makePipeline();

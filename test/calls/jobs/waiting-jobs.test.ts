@@ -182,7 +182,9 @@ describe('a job that waits', () => {
     waiting.endInvalid();
     expect(jobOf(id)).toMatchObject({ status: 'waiting' });
     isRevoked = true;
-    waiting.endInvalid();
+    waiting.endInvalid('bb');
+    expect(jobOf(id)).toMatchObject({ status: 'waiting' });
+    waiting.endInvalid('aa');
     expect(jobOf(id)).toMatchObject({ status: 'failed', error: { code: 'TOKEN_INVALID' } });
     expect(queue.list()).toMatchObject([{ view: { state: 'withdrawn' } }]);
   });
