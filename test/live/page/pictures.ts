@@ -4,6 +4,7 @@ import type { OpenPage } from './open-page.ts';
 
 /** `npm run screens` sets it: every view is kept there, for somebody who looks at the design. */
 const FOLDER = process.env.SCREENS_DIR;
+export const ARE_PICTURES_KEPT = FOLDER !== undefined;
 const DOCS = join(import.meta.dirname, '../../../docs/screens');
 /** What the documents show. */
 const SHOWN: ReadonlySet<string> = new Set([
