@@ -153,7 +153,7 @@ function endingCertificates({ auth }: Infrastructure, page: CertificateFacts | u
   return [...(page ? endOfPage(page) : []), ...(member ? [{ of: 'mesh' as const, endsAtMs: member.expiresAtMs }] : [])];
 }
 
-/** Returns the certificate of the page that is about to end first: that of its name, of the hub's authority, or one that the owner gave. */
+/** Returns the certificate of the hub's name if there is one, else that of its authority, else the one that the owner gave. */
 function endOfPage({ source, certificateEndsAtMs, authority, problem }: CertificateFacts): readonly EndingCertificate[] {
   const failed = problem === undefined ? {} : { problem };
   if (source === 'acme') return [{ of: 'name', endsAtMs: certificateEndsAtMs, ...failed }];

@@ -96,7 +96,7 @@ export type McpView =
   /** `/mcp/areas/{area}`: the tools of one area. */
   | ({ readonly kind: 'area'; readonly area: string } & ListOptions);
 
-/** Query parameters of all URLs of the MCP server. */
+/** Query parameters of the URLs with lists of typed tools; `/mcp` takes them without effect. */
 export const VIEW_QUERY = {
   schemas: field.choice('full: the list of tools with schemas of their answers and icons', ['full']),
   approvals: field.choice('wait: dangerous calls of a list wait as jobs until a person approves them', ['wait']),

@@ -113,7 +113,7 @@ export class App {
       this.#takeInvitation();
     });
     this.router.start();
-    this.router.subscribe(() => this.worker.goOn());
+    this.router.subscribe(() => this.worker.onNavigated());
     window.addEventListener('online', () => this.#stream.wake());
     window.addEventListener('offline', () => this.#stream.reconnect());
     document.addEventListener('visibilitychange', () => document.hidden || this.#stream.wake());

@@ -34,8 +34,7 @@ import {
   viewOf,
 } from './approval-record.ts';
 import { waitMsFor } from './approval-waits.ts';
-import type { ApproverRegistry, EnrolledKey } from './approver-registry.ts';
-import { type SignedBy, signerOf } from './approver-registry.ts';
+import { type ApproverRegistry, type EnrolledKey, type SignedBy, signerOf } from './approver-registry.ts';
 import { countedAnswers, type StandingAnswerStore } from './standing-answer-store.ts';
 
 /** Time in which an approved call can be made, in milliseconds. For a lock, valve or garage door it ends with the request. */

@@ -1,4 +1,5 @@
 import { type KeyObject, randomBytes } from 'node:crypto';
+import { LONGEST_WAIT_MS } from '../../core/auth/approvals.ts';
 import type { MeshTrust, Principal } from '../../core/auth/principal.ts';
 import type { TrustedTime } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
@@ -8,8 +9,8 @@ const OWNER = 'owner';
 const LIFE_MS = 600_000;
 /** A token is renewed this many milliseconds before it expires, which is after half of its lifetime. */
 const RENEW_MS = LIFE_MS / 2;
-/** A request for approval waits for a day at most, and its call runs within ten minutes. */
-const WAITING_LIFE_MS = 86_400_000 + LIFE_MS;
+/** A request for approval waits, and its call then runs within ten minutes. */
+const WAITING_LIFE_MS = LONGEST_WAIT_MS + LIFE_MS;
 const MAX_CACHED = 512;
 
 /** This hub's membership in a mesh, and the other hubs that it trusts because of the membership. */

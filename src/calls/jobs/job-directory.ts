@@ -46,7 +46,8 @@ export class JobDirectory {
   /** Requests a job to stop; a finished job is unchanged. Rejects like `status`. */
   async cancel(id: string, asker: RemoteJobCaller): Promise<JobView> {
     const hub = this.#parts.places.hubOf(id, asker.principal);
-    return hub !== undefined ? this.#parts.remote.cancel(hub, id, asker) : this.#parts.jobs.cancel(id, asker.principal);
+    if (hub === undefined) return this.#parts.jobs.cancel(id, asker.principal);
+    return { ...(await this.#parts.remote.cancel(hub, id, asker)), node_id: hub };
   }
 
   /** Returns a job of this hub. Throws JOB_NOT_FOUND if there is no such job here or it belongs to another caller. */
@@ -129,7 +130,8 @@ const jobResult = {
     status: { enum: JOB_STATUSES },
   },
 };
-const MAX_WAIT_S = 25;
+/** Longest time in seconds for which `job_status` waits. */
+export const MAX_WAIT_S = 25;
 /** How often the state is read while somebody waits. Another hub is asked with a signed message. */
 const POLL_MS = { here: 500, elsewhere: 2_500 };
 /** How many waits an agent and its descendants may have at once: each takes the place of a call. Further ones are answered at once. */

@@ -5,7 +5,7 @@ import type { HubContext } from '../../core/context.ts';
 import { AtmoError, type ErrorBody } from '../../core/errors.ts';
 import type { JobId } from '../../core/ids.ts';
 import { isJsonObject, type Json, type JsonObject, present } from '../../core/json.ts';
-import { visibleJson, visibleLine, visibleText } from '../../core/untrusted-text.ts';
+import { visibleJson, visibleText } from '../../core/untrusted-text.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
 import { maskResult, withoutSecretTexts } from '../../tools/schema/secrets.ts';
@@ -295,7 +295,7 @@ export class JobStore {
   }
 }
 
-const MAX_TOOL_LENGTH = 256;
+const TOOL = /^[A-Za-z0-9_:.@/+-]{1,256}$/;
 const ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
@@ -307,18 +307,19 @@ export function parseJobView(answer: unknown): JobView | undefined {
   if (!isJsonObject(value)) return undefined;
   const { job_id: id, tool, status, approval_id: approvalId, progress, error, result } = value;
   const [createdAt, waitsUntil, finishedAt] = [value.created_at, value.waits_until, value.finished_at].map(instantText);
-  if (!isId(id) || typeof tool !== 'string' || !STATUSES.has(String(status)) || createdAt === undefined) return undefined;
+  if (!isId(id) || typeof tool !== 'string' || !TOOL.test(tool) || !STATUSES.has(String(status)) || createdAt === undefined)
+    return undefined;
   return {
-    ...({ job_id: id, tool: visibleLine(tool, MAX_TOOL_LENGTH), status, created_at: createdAt } as unknown as JobView),
+    ...({ job_id: id, tool, status, created_at: createdAt } as unknown as JobView),
     ...present({ approval_id: isId(approvalId) ? approvalId : undefined, waits_until: waitsUntil, finished_at: finishedAt }),
-    ...(isJsonObject(progress) && { progress: parseProgress(progress) }),
+    ...(isJsonObject(progress) && typeof progress.fraction === 'number' && { progress: parseProgress(progress, progress.fraction) }),
     ...(status === 'succeeded' && result !== undefined && { result }),
     ...(isJsonObject(error) && { error: visibleJson(error) as unknown as ErrorBody }),
   };
 }
 
-function parseProgress({ fraction, note }: JsonObject): NonNullable<JobView['progress']> {
-  return { fraction: Number(fraction), ...(typeof note === 'string' && { note: visibleText(note) }) };
+function parseProgress({ note }: JsonObject, fraction: number): NonNullable<JobView['progress']> {
+  return { fraction, ...(typeof note === 'string' && { note: visibleText(note) }) };
 }
 
 function isId(value: Json | undefined): value is string {

@@ -121,7 +121,8 @@ export function rememberJobLocation(call: RanCall, context: StageContext): Remot
   const { ranOn } = call.running;
   const started = parseJobView(call.rawResult);
   if (!started) throw new AtmoError('RESULT_INVALID', `${ranOn?.id} did not answer with a job; ${call.tool.id} may be running there`);
-  const remoteJob: JobView = { ...started, ...(ranOn && { node_id: ranOn.id, node_name: ranOn.name }) };
+  // The other hub's name of the tool would stand in sentences of this hub.
+  const remoteJob: JobView = { ...started, tool: call.tool.id, ...(ranOn && { node_id: ranOn.id, node_name: ranOn.name }) };
   const ended = call.running.keep({ ...call, remoteJob, result: normalizeResult(copyJson(remoteJob, RESULT_LIMITS)) } as RemoteJobCall);
   context.jobPlaces.remember({ jobId: remoteJob.job_id, hubId: ranOn?.id ?? '', owner: call.request.principal });
   return ended;

@@ -96,7 +96,7 @@ function resultText(result: Json): Printable {
 function jobText(job: JsonObject): string {
   const { job_id: id, status, waits_until: until } = job;
   if (status === 'waiting')
-    return `job ${id} waits until ${until} and runs when it is approved: ${approvalAdvice(job)}; "atmo jobs ${id}" tells its result\n`;
+    return `job ${id} waits${until === undefined ? '' : ` until ${until}`} and runs when it is approved: ${approvalAdvice(job)}; "atmo jobs ${id}" tells its result\n`;
   return `job ${id} is ${status}; "atmo jobs ${id}" tells its result\n`;
 }
 

@@ -182,7 +182,7 @@ const showTls: Command = {
     output.answer({ ...facts, certificate_url: certificate }, () => {
       const pairs = {
         address: url,
-        fingerprint: facts.fingerprint_sha256,
+        ...(facts.source !== 'acme' && { fingerprint: facts.fingerprint_sha256 }),
         certificate: certificate ?? (facts.source === 'acme' ? `by ${facts.issuer}` : "the owner's own"),
         names: textsOf(facts.names).join(', '),
         ends: facts.certificate_ends_at,

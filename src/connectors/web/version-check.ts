@@ -88,7 +88,7 @@ export class VersionCheck implements Service {
     const newer = this.newer();
     return {
       version: running,
-      looks: url !== undefined,
+      is_configured: url !== undefined,
       ...present({
         newer: newer?.version,
         notes_url: newer?.notesUrl,
@@ -135,7 +135,7 @@ export function versionTool(versions: VersionCheck): RegisteredTool {
       returns: resultSchema(
         {
           version: TEXT,
-          looks: { type: 'boolean', description: 'True if the owner named an address that knows newer versions' },
+          is_configured: { type: 'boolean', description: 'True if the owner named an address that knows newer versions' },
           newer: { ...TEXT, description: 'Version that is newer than the one that runs' },
           notes_url: TEXT,
           checked_at: INSTANT,

@@ -30,13 +30,13 @@ export function isApproving(decision: ApprovalDecision): boolean {
 export const APPROVAL_KINDS = ['guarded', 'programs', 'administration', 'devices', 'other'] as const;
 export type ApprovalKind = (typeof APPROVAL_KINDS)[number];
 
+/** Longest time for which a request may wait, whatever is set, in milliseconds. */
+export const LONGEST_WAIT_MS = 24 * 3_600_000;
+/** The kinds whose time can be set: guarded ones wait ten minutes at most. */
+export const WAIT_KINDS = ['devices', 'programs', 'administration', 'other'] as const satisfies readonly ApprovalKind[];
+
 /** How long requests may wait for people, in milliseconds. A request for several kinds waits as long as the shortest of them. */
-export interface ApprovalWaits {
-  readonly programs: number;
-  readonly administration: number;
-  readonly devices: number;
-  readonly other: number;
-}
+export type ApprovalWaits = Readonly<Record<(typeof WAIT_KINDS)[number], number>>;
 
 /** Port: how long requests wait, as the owner chooses. */
 export interface ApprovalWaitChoices {

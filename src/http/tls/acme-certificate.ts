@@ -38,8 +38,8 @@ const FIRST_TRY_MS = 10_000;
  * Authorities allow few failures in an hour, and few certificates in a week.
  */
 const RETRY_MS = { first: 15 * MINUTE_MS, most: 12 * 60 * MINUTE_MS };
-/** Longest time for which an authority's wish to be left alone is followed. */
-const MOST_PATIENCE_MS = 7 * 24 * 60 * MINUTE_MS;
+/** Longest Retry-After of an authority that is respected. */
+const MAX_RETRY_AFTER_MS = 7 * 24 * 60 * MINUTE_MS;
 
 /** Gets a certificate for the hub's names from an ACME authority (RFC 8555), keeps it, and renews it when a third of its time is left. */
 export class AcmeCertificate implements Service {
@@ -49,7 +49,7 @@ export class AcmeCertificate implements Service {
   #current: KeptCertificate | undefined;
   #problem: string | undefined;
   #failures = 0;
-  /** When the next try may begin, on the clock that nobody sets. */
+  /** When the next try may begin, in milliseconds of the monotonic clock. */
   #nextTryMs = 0;
   #attempt: Promise<void> | undefined;
   #stops: readonly (() => void)[] = [];
@@ -59,12 +59,12 @@ export class AcmeCertificate implements Service {
     this.#options = options;
   }
 
-  /** Reads the certificate of before. Throws STORAGE_FAILED if its file cannot be used. */
+  /** Reads the stored certificate. Throws STORAGE_FAILED if its file cannot be used. */
   async start(): Promise<void> {
     const { clock, files } = this.#parts;
     this.#current = keptCertificate(files.read('acme.pem'));
-    const look = () => this.#look();
-    this.#stops = [clock.after(FIRST_TRY_MS, look), repeat(clock, MINUTE_MS, look)];
+    const check = () => this.#check();
+    this.#stops = [clock.after(FIRST_TRY_MS, check), repeat(clock, MINUTE_MS, check)];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -83,7 +83,7 @@ export class AcmeCertificate implements Service {
     return this.#problem;
   }
 
-  #look(): void {
+  #check(): void {
     const { clock, time } = this.#parts;
     if (this.#attempt !== undefined || clock.monotonic() < this.#nextTryMs || !this.#isDue(time.now())) return;
     this.#attempt = this.#renew().finally(() => {
@@ -150,7 +150,7 @@ export class AcmeCertificate implements Service {
 
   #fail({ code, message, details }: AtmoError): void {
     const { time, logger } = this.#parts;
-    const waitMs = this.#backOff(typeof details.retry_after_ms === 'number' ? Math.min(MOST_PATIENCE_MS, details.retry_after_ms) : 0);
+    const waitMs = this.#backOff(typeof details.retry_after_ms === 'number' ? Math.min(MAX_RETRY_AFTER_MS, details.retry_after_ms) : 0);
     const names = this.#options.config.names.join(', ');
     const what = this.#current ? `The certificate for ${names} could not be renewed` : `The hub got no certificate for ${names}`;
     this.#problem = `${what}: ${message}`;

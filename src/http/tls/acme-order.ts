@@ -13,7 +13,7 @@ export interface DnsRecord {
   readonly value: string;
 }
 
-/** Port: adds and removes TXT records in the owner's zone. Both reject with SERVICE_REFUSED or NOT_SUPPORTED if that fails. */
+/** Port: adds and removes TXT records in the owner's zone. Both reject with SERVICE_REFUSED if that fails, and with the reason of the signal. */
 export interface DnsRecords {
   add(record: DnsRecord, signal: AbortSignal): Promise<void>;
   remove(record: DnsRecord, signal: AbortSignal): Promise<void>;

@@ -84,10 +84,7 @@ export class AcmeSession {
   resource(name: string): string {
     const url = this.#directory[name];
     if (typeof url === 'string') return url;
-    throw new AtmoError(
-      'SERVICE_REFUSED',
-      `What answers there is no ACME directory: it names no ${name}; is http.tls.acme.directory right?`,
-    );
+    throw new AtmoError('SERVICE_REFUSED', `That is no ACME directory (no ${name}); check http.tls.acme.directory`);
   }
 
   /** Returns the key authorization of a challenge (RFC 8555 §8.1). */

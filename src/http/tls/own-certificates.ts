@@ -148,7 +148,7 @@ function servedCertificate(certificate: X509Certificate, key: string, authority:
 /** `acme.pem` has a certificate with its key, so that a crash never leaves one without the other. */
 type FileName = 'ca.crt' | 'ca.key' | 'server.crt' | 'server.key' | 'acme.pem' | 'acme-account.key';
 
-/** The folder with the hub's own certificates and keys. No other user may read its files. */
+/** The folder with the certificates and keys that the hub made or was issued. No other user may read its files. */
 export class TlsFiles {
   readonly #directory: string;
   readonly #onRepaired: OnRepaired;

@@ -1,4 +1,5 @@
 import { CONNECTORS_SECTION } from '../../connectors/connectors-config.ts';
+import { LONGEST_WAIT_MS } from '../../core/auth/approvals.ts';
 import { type FileValue, section } from '../../core/config/config-section.ts';
 import { LOG_LEVELS } from '../../core/logger.ts';
 import { ACME_SECTION } from '../../http/tls/acme-config.ts';
@@ -7,7 +8,7 @@ import { SENSORS_SECTION } from '../../sensors/sensor-config.ts';
 const positive = { type: 'integer', minimum: 1 } as const;
 const names = { type: 'array', items: { type: 'string' }, default: [] } as const;
 /** How long a request for approval may wait: at most a day, since the person should still remember why it was asked. */
-const waitMinutes = { ...positive, maximum: 1_440 } as const;
+const waitMinutes = { ...positive, maximum: LONGEST_WAIT_MS / 60_000 } as const;
 /** Default of `tools.fail_over`. These tools only send a URL to the public internet, so another hub can run them just as well. */
 const READS_PUBLIC_PAGES = ['fetch_url', 'http_get', 'fetch', 'html_scraper'] as const;
 

@@ -1,3 +1,4 @@
+import { MAX_WAIT_S } from '../../calls/jobs/job-directory.ts';
 import { type CallRequest, hasEnded, type JobView } from '../../calls/request-and-answer.ts';
 import { type Clock, pause } from '../../core/clock.ts';
 import { AtmoError, type ErrorBody } from '../../core/errors.ts';
@@ -149,7 +150,8 @@ function jobHandle({ job_id: id, tool, status }: JobView): JsonObject {
 function waitingHandle(job: JobView): JsonObject {
   const { job_id: id, tool, waits_until: until } = job;
   const structuredContent = copyJsonObject(job, RESULT_LIMITS);
-  const text = `${tool} waits until ${until} for a person as job ${id} and runs when that person approves it, ${approvalPlace(structuredContent)}. Ask job_status with {"job_id": "${id}", "wait_seconds": 25} for its result; do not call the tool again.`;
+  const time = until === undefined ? '' : ` until ${until}`;
+  const text = `${tool} waits${time} for a person as job ${id} and runs when that person approves it, ${approvalPlace(structuredContent)}. Ask job_status with {"job_id": "${id}", "wait_seconds": ${MAX_WAIT_S}} for its result; do not call the tool again.`;
   return { content: [{ type: 'text', text }], structuredContent };
 }
 

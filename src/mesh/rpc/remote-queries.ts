@@ -104,6 +104,12 @@ export class MeshQueries {
 /** Longest wait for the state of a job, in milliseconds. */
 const PATIENCE_MS = 10_000;
 
+interface JobQuery {
+  readonly kind: 'job_status' | 'job_cancel';
+  readonly hubId: string;
+  readonly jobId: string;
+}
+
 /** Reads and cancels jobs on other hubs, in the name of the principal that started them. */
 export class MeshJobs implements RemoteJobs {
   readonly #queries: MeshQueries;
@@ -115,21 +121,21 @@ export class MeshJobs implements RemoteJobs {
   }
 
   status(hubId: string, jobId: string, caller: RemoteJobCaller): Promise<JobView> {
-    return this.#query(hubId, { kind: 'job_status', jobId }, caller);
+    return this.#query({ kind: 'job_status', hubId, jobId }, caller);
   }
 
   cancel(hubId: string, jobId: string, caller: RemoteJobCaller): Promise<JobView> {
-    return this.#query(hubId, { kind: 'job_cancel', jobId }, caller);
+    return this.#query({ kind: 'job_cancel', hubId, jobId }, caller);
   }
 
-  async #query(hubId: string, body: QueryBody, { principal, signal: cancelled }: RemoteJobCaller): Promise<JobView> {
+  async #query({ kind, hubId, jobId }: JobQuery, { principal, signal: cancelled }: RemoteJobCaller): Promise<JobView> {
     const patience = new AbortController();
     const stop = this.#clock.after(PATIENCE_MS, () => patience.abort());
     const signal = AbortSignal.any([patience.signal, cancelled]);
-    const query = { target: hubId as HubId, body, principal, remainingMs: PATIENCE_MS };
+    const query = { target: hubId as HubId, body: { kind, jobId }, principal, remainingMs: PATIENCE_MS };
     try {
       const view = parseJobView(await this.#queries.send(query, { signal }));
-      if (view) return view;
+      if (view?.job_id === jobId) return view;
       throw new AtmoError('INTERNAL_ERROR', `The answer of ${hubId} is not a job`);
     } catch (error) {
       if (!patience.signal.aborted) throw error;

@@ -14,12 +14,12 @@ import {
   MEMBERS_PROPERTIES,
   MEMBERS_TOOL,
   type Member,
+  type MemberName,
   type MemberToolPorts,
   memberWork,
-  type NamedDevice,
 } from './member-calls.ts';
 
-interface PlaceRequest extends AreaRequest {
+interface AreaCall extends AreaRequest {
   readonly area: string;
   readonly scope?: PlaceKind;
   readonly devices?: readonly string[];
@@ -78,7 +78,7 @@ export function areaTool(ports: MemberToolPorts): RegisteredTool {
  * Returns the request with the devices that it is about: those that the caller sees and may control, sorted. Rules, approvals and the audit
  * log then name every device, and a device that joins the place later is not touched. Refuses a request that nothing could follow.
  */
-function canonicalRequest(ports: MemberToolPorts, given: PlaceRequest, caller: CallerRights): JsonObject {
+function canonicalRequest(ports: MemberToolPorts, given: AreaCall, caller: CallerRights): JsonObject {
   const request = { ...given, action: given.action === 'on' && given.level !== undefined ? ('level' as const) : given.action };
   requireAreaAction(request);
   const place = placeOf(ports, request, caller);
@@ -93,7 +93,7 @@ function canonicalRequest(ports: MemberToolPorts, given: PlaceRequest, caller: C
   return { ...present(request), area: place.name, scope: place.kind, devices } as unknown as JsonObject;
 }
 
-function placeOf(ports: MemberToolPorts, { area, scope }: Pick<PlaceRequest, 'area' | 'scope'>, caller: CallerRights): Place {
+function placeOf(ports: MemberToolPorts, { area, scope }: Pick<AreaCall, 'area' | 'scope'>, caller: CallerRights): Place {
   const visible = ports.devices.list().filter(({ device }) => canSeeDevice(device.id, caller));
   return resolvePlace(
     { text: area, kind: scope },
@@ -121,7 +121,7 @@ function oneOf(there: readonly CompiledDevice[], id: string, { place, what }: So
 }
 
 /** Returns the members of a request whose devices are known. A device that was removed meanwhile is skipped. */
-function membersOf({ devices, validator }: MemberToolPorts, request: PlaceRequest): readonly Member[] {
+function membersOf({ devices, validator }: MemberToolPorts, request: AreaCall): readonly Member[] {
   return (request.devices ?? []).map((id) => {
     const device = parseDeviceId(id);
     const compiled = devices.get(device);
@@ -131,7 +131,7 @@ function membersOf({ devices, validator }: MemberToolPorts, request: PlaceReques
 }
 
 /** Returns the devices there that the caller sees and that the request does not name. */
-function notNamed(ports: MemberToolPorts, request: PlaceRequest, caller: CallerRights): readonly NamedDevice[] {
+function notNamed(ports: MemberToolPorts, request: AreaCall, caller: CallerRights): readonly MemberName[] {
   const place = placeOf(ports, request, caller);
   return candidates(ports, { place, what: request.what }, caller)
     .filter(({ device }) => !request.devices?.includes(device.id))

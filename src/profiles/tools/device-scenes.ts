@@ -7,9 +7,8 @@ import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { CompiledDevice } from '../compile/compiled-device.ts';
 import { type Scene, type SceneAction, sceneContent } from '../home/scene-store.ts';
-import type { RecallOptions } from './member-calls.ts';
+import type { MemberToolPorts, RecallOptions } from './member-calls.ts';
 import { captureDevice } from './scene-capture.ts';
-import type { DeviceScenePort } from './scene-run.ts';
 
 const SPACE = 'scenes.devices';
 const CLUSTER = 'ScenesManagement';
@@ -22,8 +21,9 @@ const LIGHT: ReadonlySet<string> = new Set(['on-off', 'brightness', 'color']);
 /** Codes of errors which show that a device does not keep the scene. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set(['CLUSTER_STATUS', 'NOT_SUPPORTED']);
 const PARALLEL = 16;
-/** Milliseconds after which a light is read again that does not show the recalled scene yet, and after which it gets its commands. */
+/** Time between the reads of a light after a recall. */
 const POLL_MS = 250;
+/** Time for which a light may take to show the scene; then it gets its commands. */
 const SETTLE_MS = 750;
 
 /** The number of a scene in devices, the content that they keep, and the endpoint of each device that keeps it. */
@@ -47,14 +47,11 @@ interface DeviceScenesParts {
   readonly access: DeviceAccess;
 }
 
-/** The devices of a scene, as profiles know them. */
-type SceneDevices = { get(id: DeviceId): CompiledDevice | undefined };
-
 /**
  * Lets lights keep scenes themselves (cluster Scenes Management), so that one command brings back on or off, brightness and colour at the
  * same moment. That is only a shorter way: where a light does not keep the scene or does not show it after a recall, it gets its commands.
  */
-export class DeviceScenes implements DeviceScenePort {
+export class DeviceScenes {
   readonly #parts: DeviceScenesParts;
 
   constructor(parts: DeviceScenesParts) {
@@ -62,7 +59,7 @@ export class DeviceScenes implements DeviceScenePort {
   }
 
   /** Has the lights of a scene keep their present state, which is what the scene holds. A light that refuses or fails is left out. */
-  async keep(scene: Scene, devices: SceneDevices, signal: AbortSignal): Promise<void> {
+  async keep(scene: Scene, devices: Pick<MemberToolPorts['devices'], 'get'>, signal: AbortSignal): Promise<void> {
     await this.forget(scene.id, signal);
     const number = this.#freeNumber();
     if (number === undefined) return;
@@ -85,8 +82,8 @@ export class DeviceScenes implements DeviceScenePort {
   }
 
   /**
-   * Recalls a scene on one device. Returns false unless the device then shows what the scene holds; it is not asked again then, until the
-   * scene is saved anew.
+   * Recalls a scene on one device. Returns false unless the device then shows what the scene holds. A device that refuses, or answers and
+   * does not show the scene, is not asked again until the scene is saved anew.
    */
   async recall(scene: Scene, compiled: CompiledDevice, options: RecallOptions): Promise<boolean> {
     const { id } = compiled.device;

@@ -39,7 +39,7 @@ export type MemberWork =
       readonly compiled: CompiledDevice;
       readonly delegations: readonly Delegation[];
       readonly effects: readonly Effect[];
-      /** A shorter way to the same state. Resolves with false unless the device then shows that state. */
+      /** Brings the device to the same state by a scene that it keeps. Resolves with false unless the device then shows that state. */
       readonly recall?: (options: RecallOptions) => Promise<boolean>;
     }
   | { readonly skipped: string };
@@ -108,7 +108,7 @@ export function effectsOfMembers(members: readonly Member[]): readonly Effect[] 
 }
 
 /** A device as results name it. */
-export interface NamedDevice {
+export interface MemberName {
   readonly id: string;
   readonly name: string;
 }
@@ -117,7 +117,7 @@ export interface NamedDevice {
 interface MembersCall {
   readonly members: readonly Member[];
   /** Returns further devices that the caller sees. Those that the caller may not control stand in the answer as skipped. */
-  readonly others: (caller: CallerRights) => readonly NamedDevice[];
+  readonly others: (caller: CallerRights) => readonly MemberName[];
   readonly subject: string;
 }
 
@@ -134,7 +134,7 @@ export async function callMembers(ports: MemberToolPorts, { members, others, sub
   return membersAnswer([...results, ...left.map(notPermitted)], subject);
 }
 
-function notPermitted({ id, name }: NamedDevice): MemberResult {
+function notPermitted({ id, name }: MemberName): MemberResult {
   return { device_id: id, name, outcome: 'skipped', reason: 'You may not control it' };
 }
 

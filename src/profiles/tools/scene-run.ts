@@ -8,34 +8,24 @@ import { defineTool, p, TEXT } from '../../tools/definition/define-tool.ts';
 import type { CallerRights, RegisteredTool, ToolContext } from '../../tools/definition/tool-definition.ts';
 import { canSeeDevice } from '../../tools/names/resolve-names.ts';
 import type { ToolRegistry } from '../../tools/registry/tool-registry.ts';
-import type { CompiledDevice } from '../compile/compiled-device.ts';
 import { devicesOfScene, type Scene, type SceneAction, type SceneStore, sceneContent } from '../home/scene-store.ts';
 import { delegate } from './class-tool.ts';
+import type { DeviceScenes } from './device-scenes.ts';
 import {
   callMembers,
   effectsOfMembers,
   MEMBERS_PROPERTIES,
   MEMBERS_TOOL,
   type Member,
+  type MemberName,
   type MemberToolPorts,
   memberWork,
-  type NamedDevice,
-  type RecallOptions,
 } from './member-calls.ts';
-
-/** Port: the scenes that devices keep themselves. */
-export interface DeviceScenePort {
-  /** Has the devices keep their present state, which is what the scene holds. */
-  keep(scene: Scene, devices: Pick<MemberToolPorts['devices'], 'get'>, signal: AbortSignal): Promise<void>;
-  /** Recalls a scene on one device. Returns false unless the device then shows what the scene holds. */
-  recall(scene: Scene, compiled: CompiledDevice, options: RecallOptions): Promise<boolean>;
-  forget(sceneId: string, signal: AbortSignal): Promise<void>;
-}
 
 /** The services of the tools for scenes. */
 export interface ScenePorts extends MemberToolPorts {
   readonly scenes: SceneStore;
-  readonly deviceScenes: DeviceScenePort;
+  readonly deviceScenes: Pick<DeviceScenes, 'keep' | 'recall' | 'forget'>;
 }
 
 /** Namespace of the tools that each run one scene. */
@@ -185,7 +175,7 @@ function withRecall({ deviceScenes }: ScenePorts, scene: Scene, member: Member):
   return { ...member, work: { ...work, recall: (options) => deviceScenes.recall(scene, work.compiled, options) } };
 }
 
-function devicesSeen({ devices }: ScenePorts, scene: Scene, caller: CallerRights): readonly NamedDevice[] {
+function devicesSeen({ devices }: ScenePorts, scene: Scene, caller: CallerRights): readonly MemberName[] {
   return devicesOfScene(scene)
     .filter((id) => canSeeDevice(id, caller))
     .map((id) => ({ id, name: devices.get(id)?.device.name ?? id }));

@@ -1,4 +1,4 @@
-import type { ApprovalWaitChoices, ApprovalWaits } from '../../core/auth/approvals.ts';
+import { type ApprovalWaitChoices, type ApprovalWaits, LONGEST_WAIT_MS, WAIT_KINDS } from '../../core/auth/approvals.ts';
 import type { Risk } from '../../core/auth/principal.ts';
 import { defineTool, INTEGER, p, resultSchema } from '../definition/define-tool.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
@@ -6,7 +6,7 @@ import { ACTS_ON_HUB, READS_WHOLE_HUB } from './hub-tool.ts';
 
 const MINUTE_MS = 60_000;
 const WAITS = resultSchema({ devices: INTEGER, programs: INTEGER, administration: INTEGER, other: INTEGER });
-const LIMITS = { minimum: 1, maximum: 1_440 } as const;
+const LIMITS = { minimum: 1, maximum: LONGEST_WAIT_MS / MINUTE_MS } as const;
 
 /** Returns the tools with which the owner chooses how long requests for approval may wait. */
 export function approvalWaitTools(waits: ApprovalWaitChoices): readonly RegisteredTool[] {
@@ -57,25 +57,17 @@ function setWaitsTool(waits: ApprovalWaitChoices): RegisteredTool {
 /** Returns `dangerous` if a kind of requests would wait longer than now, since people then decide later what they were asked. */
 function riskOf(waits: ApprovalWaitChoices, wanted: Partial<ApprovalWaits>): Risk {
   const [now, next] = [waits.current(), { ...waits.configured, ...wanted }];
-  const isLonger = KINDS.some((kind) => next[kind] > now[kind]);
+  const isLonger = WAIT_KINDS.some((kind) => next[kind] > now[kind]);
   return isLonger ? 'dangerous' : 'low';
 }
-
-const KINDS = ['devices', 'programs', 'administration', 'other'] as const satisfies readonly (keyof ApprovalWaits)[];
 
 type Minutes = { readonly [kind in keyof ApprovalWaits]?: number | undefined };
 
 function inMs(minutes: Minutes): Partial<ApprovalWaits> {
-  const given = KINDS.flatMap((kind) => (minutes[kind] === undefined ? [] : [[kind, minutes[kind] * MINUTE_MS] as const]));
+  const given = WAIT_KINDS.flatMap((kind) => (minutes[kind] === undefined ? [] : [[kind, minutes[kind] * MINUTE_MS] as const]));
   return Object.fromEntries(given);
 }
 
-function inMinutes(waits: ApprovalWaits): Readonly<Record<(typeof KINDS)[number], number>> {
-  const [devices, programs, administration, other] = [waits.devices, waits.programs, waits.administration, waits.other];
-  return {
-    devices: devices / MINUTE_MS,
-    programs: programs / MINUTE_MS,
-    administration: administration / MINUTE_MS,
-    other: other / MINUTE_MS,
-  };
+function inMinutes(waits: ApprovalWaits): ApprovalWaits {
+  return Object.fromEntries(WAIT_KINDS.map((kind) => [kind, waits[kind] / MINUTE_MS])) as ApprovalWaits;
 }

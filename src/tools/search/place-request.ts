@@ -14,7 +14,10 @@ interface KindRule {
   readonly actions: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Kinds of devices that `control_area` controls together, with the words and the device types of each. Plugs may feed a freezer. */
+/**
+ * The kinds of devices that a sentence about a place may mean, with the words and the device types of each. Plugs are left out, since one may
+ * feed a freezer; so are media, which people name by what they play.
+ */
 const KINDS: readonly KindRule[] = [
   { what: 'lights', words: ['~light', '~strip'], types: /Light$/, actions: { on: ['on'], off: ['off'] } },
   { what: 'covers', words: ['~cover'], types: /Covering/, actions: { open: ['open', 'raise'], close: ['close', 'lower'] } },

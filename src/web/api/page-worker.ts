@@ -51,8 +51,8 @@ export class PageWorker extends Observable {
     this.#registration?.update().catch(() => undefined);
   }
 
-  /** Loads the newest build, if there is one, when the page goes on to another view, and what was typed in the last one is done with. */
-  goOn(): void {
+  /** Called when the page changes its view: the text typed in the old view is gone. Loads the newest build if there is one. */
+  onNavigated(): void {
     this.#isTyped = false;
     if (this.#isOutdated) location.reload();
   }

@@ -25,7 +25,7 @@ export abstract class LightElement extends LitElement {
    * Gives the focus back to an element that lost it because it was disabled for a while. If the element is gone, focuses another one, so that
    * whoever uses keys does not begin at the top of the page again.
    */
-  protected async giveFocusBack(focused: Element | null, instead = ''): Promise<void> {
+  protected async restoreFocus(focused: Element | null, instead = ''): Promise<void> {
     await new Promise(requestAnimationFrame);
     if (document.activeElement !== document.body) return;
     if (focused instanceof HTMLElement && focused.isConnected && focused !== document.body) focused.focus();

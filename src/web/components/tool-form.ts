@@ -72,7 +72,7 @@ export class ToolForm extends LightElement {
       this.error = error;
     }
     this.busy = false;
-    void this.giveFocusBack(focused);
+    void this.restoreFocus(focused);
   }
 }
 

@@ -152,7 +152,7 @@ export class ApprovalsPage extends PageElement {
     }
     await this.app.store.refresh('approvals');
     this.busy = new Set([...this.busy].filter((one) => one !== id));
-    await this.giveFocusBack(focused, 'h1');
+    await this.restoreFocus(focused, 'h1');
   }
 
   async #loadStanding(): Promise<void> {

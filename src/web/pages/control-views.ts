@@ -59,7 +59,7 @@ export abstract class ControlsElement extends LightElement {
     } finally {
       this.busy = false;
       this.draft = undefined;
-      void this.giveFocusBack(focused);
+      void this.restoreFocus(focused);
     }
   }
 

@@ -121,12 +121,12 @@ export function withUnit({ kind, value, unit }: Pick<ReadingView, 'kind' | 'valu
   const words = YES_NO[kind];
   if (typeof value === 'boolean' && words) return text(value ? words[0] : words[1]);
   if (kind === 'alarm' && value === 'normal') return text('tiles.all_well');
-  const shown = capital(valueWords(value));
+  const shown = choiceWords(value);
   return unit === '' || value === null ? shown : `${shown} ${unit}`;
 }
 
-/** Returns a value that the device chose from a list, such as `seeking_charger`, in the words of the page. */
-export function choiceWords(value: string): string {
+/** Returns a value, such as `seeking_charger` of a list, in the words of the page. */
+export function choiceWords(value: Json): string {
   return capital(valueWords(value));
 }
 

@@ -288,7 +288,7 @@ export class HomePage extends PageElement {
       else this.notifyError(error);
     } finally {
       this.isBusy = false;
-      void this.giveFocusBack(focused);
+      void this.restoreFocus(focused);
     }
   }
 
@@ -303,7 +303,7 @@ export class HomePage extends PageElement {
     if (result === undefined) return;
     this.notify(text('shell.done', { label: call.label }));
     await this.app.plan.load();
-    await this.giveFocusBack(document.activeElement, '.quick button:last-of-type');
+    await this.restoreFocus(document.activeElement, '.quick button:last-of-type');
   }
 
   #tell(outcome: GroupOutcome | undefined): void {

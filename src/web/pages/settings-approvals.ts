@@ -1,4 +1,5 @@
 import { html, nothing, type TemplateResult } from 'lit';
+import { type ApprovalWaits, LONGEST_WAIT_MS, WAIT_KINDS } from '../../core/auth/approvals.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { formValues } from '../components/form-values.ts';
 import type { Stop } from '../components/light-element.ts';
@@ -6,16 +7,14 @@ import { PageElement } from '../components/page-element.ts';
 import { RemoteData } from '../components/remote-data.ts';
 import { text } from '../texts/text.ts';
 
-/** The kinds of requests that wait for a time of their own. */
-const KINDS = ['devices', 'programs', 'administration', 'other'] as const;
 const SET_WAITS = 'hub:set_approval_waits';
 
-/** Minutes for which requests wait, as `hub:show_approval_waits` answers. */
-type Waits = Readonly<Record<(typeof KINDS)[number], number>>;
+const LONGEST_MINUTES = LONGEST_WAIT_MS / 60_000;
 
 /** Section of the settings with the times for which requests for approval wait. Not there for who does not administrate the hub. */
 export class SettingsApprovals extends PageElement {
-  readonly #waits = new RemoteData<Waits>(() => this.requestUpdate());
+  /** The waits in minutes. */
+  readonly #waits = new RemoteData<ApprovalWaits>(() => this.requestUpdate());
 
   protected override connected(): readonly Stop[] {
     const { calls } = this.app;
@@ -30,9 +29,9 @@ export class SettingsApprovals extends PageElement {
       <h2 id="settings-approvals">${text('settings.waits')}</h2>
       <p>${text('settings.waits_about')}</p>
       <form class="row" @submit=${(event: SubmitEvent) => void this.#save(event)}>
-        ${KINDS.map(
+        ${WAIT_KINDS.map(
           (kind) => html`<label class="field"><span class="label">${text(`settings.wait_${kind}`)}</span>
-            <input type="number" name=${kind} min="1" max="1440" required .value=${String(waits[kind])} /></label>`,
+            <input type="number" name=${kind} min="1" max=${LONGEST_MINUTES} required .value=${String(waits[kind])} /></label>`,
         )}
         <button class="button primary">${text('settings.save')}</button>
       </form>
@@ -41,7 +40,7 @@ export class SettingsApprovals extends PageElement {
 
   async #save(event: SubmitEvent): Promise<void> {
     const values = formValues(event);
-    const params: JsonObject = Object.fromEntries(KINDS.map((kind) => [kind, Number(values[kind])]));
+    const params: JsonObject = Object.fromEntries(WAIT_KINDS.map((kind) => [kind, Number(values[kind])]));
     const answer = await this.callTool({ tool: SET_WAITS, params, label: text('settings.waits') });
     if (answer === undefined) return;
     this.notify(text('settings.saved'));
@@ -49,7 +48,7 @@ export class SettingsApprovals extends PageElement {
   }
 
   #load(): void {
-    void this.#waits.load(async () => (await this.app.hub.invoke('hub:show_approval_waits')) as unknown as Waits);
+    void this.#waits.load(async () => (await this.app.hub.invoke('hub:show_approval_waits')) as unknown as ApprovalWaits);
   }
 }
 

@@ -79,7 +79,7 @@ function certificateView(tls: TlsState): TemplateResult {
       <dt>${text('settings.issuer')}</dt><dd><bdi>${tls.issuer}</bdi></dd>
       <dt>${text('settings.until')}</dt><dd>${dateWords(tls.certificate_ends_at ?? '')}</dd>
       <dt>${text('settings.names')}</dt><dd>${(tls.names ?? []).join(', ')}</dd>
-      <dt>${text('settings.fingerprint')}</dt><dd><code>${tls.fingerprint_sha256}</code></dd>
+      ${tls.source === 'acme' ? nothing : html`<dt>${text('settings.fingerprint')}</dt><dd><code>${tls.fingerprint_sha256}</code></dd>`}
     </dl>
     ${isOwn ? html`<p>${text('settings.trusted_why')}</p><ul>${(['settings.trusted_acme', 'settings.trusted_tailscale', 'settings.trusted_files', 'settings.trusted_proxy'] as const).map((key) => html`<li>${text(key)}</li>`)}</ul>` : nothing}
   `;

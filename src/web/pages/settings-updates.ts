@@ -9,7 +9,7 @@ import { text, textWith } from '../texts/text.ts';
 /** The version of the hub, as `hub:show_version` answers. */
 interface VersionView {
   readonly version: string;
-  readonly looks: boolean;
+  readonly is_configured: boolean;
   readonly newer?: string;
   readonly notes_url?: string;
   readonly checked_at?: string;
@@ -81,7 +81,14 @@ export class SettingsUpdates extends PageElement {
   }
 }
 
-function versionView({ version, looks, newer, notes_url: notes, checked_at: at, problem }: VersionView): TemplateResult {
+function versionView({
+  version,
+  is_configured: isConfigured,
+  newer,
+  notes_url: notes,
+  checked_at: at,
+  problem,
+}: VersionView): TemplateResult {
   return html`<p>${text('settings.version', { version })} ${newer === undefined && at !== undefined ? text('settings.newest', { time: dateTimeWords(at) }) : nothing}</p>
     ${
       newer === undefined
@@ -90,7 +97,7 @@ function versionView({ version, looks, newer, notes_url: notes, checked_at: at, 
       ${notes === undefined ? nothing : html`<a href=${notes} target="_blank" rel="noopener noreferrer">${text('settings.notes')}</a>`}</span></p>`
     }
     ${problem === undefined ? nothing : html`<p class="alert">${icon('warning')}<span>${text('settings.not_checked')} <bdi>${problem}</bdi></span></p>`}
-    ${looks ? nothing : html`<p class="quiet">${textWith('settings.looks_not', { setting: html`<code>updates.version_url</code>` })}</p>`}`;
+    ${isConfigured ? nothing : html`<p class="quiet">${textWith('settings.looks_not', { setting: html`<code>updates.version_url</code>` })}</p>`}`;
 }
 
 function versionWords({ number, text: words }: DeviceVersion): string {

@@ -39,7 +39,7 @@ async function hub({ url }: { readonly url: string | undefined } = { url: URL_OF
 test('a hub whose owner named no address asks nobody', async () => {
   const silent = await hub({ url: undefined });
   await silent.pass(30 * DAY_MS);
-  expect([silent.asked, silent.versions.status()]).toEqual([[], { version: '1.2.3', looks: false }]);
+  expect([silent.asked, silent.versions.status()]).toEqual([[], { version: '1.2.3', is_configured: false }]);
 });
 
 test('a hub asks soon after its start and then once a day, and tells a version that is newer', async () => {
@@ -83,5 +83,5 @@ test('only who administrates the hub is told', async () => {
   registry.register(versionTool(versions));
   const call = (...permissions: string[]) => pipeline.call({ principal: agent(...permissions), tool: 'hub:show_version', params: {} });
   expect(await call('*')).toMatchObject({ error: { code: 'TOOL_NOT_FOUND' } });
-  expect(await call('admin:hub')).toMatchObject({ result: { version: '1.2.3', looks: true } });
+  expect(await call('admin:hub')).toMatchObject({ result: { version: '1.2.3', is_configured: true } });
 });

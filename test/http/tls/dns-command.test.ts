@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -47,10 +47,13 @@ describe('the command for DNS records', () => {
 
   test('is stopped when the hub stops', async () => {
     const stop = new AbortController();
-    const dns = new DnsCommand({ command: ['sleep', '600'], env: process.env });
+    const file = join(folder, 'pid-of-stopped');
+    const dns = new DnsCommand({ command: ['sh', '-c', 'echo $$ >"$0"; sleep 600', file], env: process.env });
     const added = dns.add(RECORD, stop.signal);
+    await expect.poll(() => existsSync(file) && readFileSync(file, 'utf8')).toMatch(/\d/);
     stop.abort(new Error('stopping'));
     await expect(added).rejects.toThrow('stopping');
+    await expect.poll(() => stateOf(Number(readFileSync(file, 'utf8')))).toMatch(/^(gone|Z)$/);
   });
 });
 
