@@ -23,7 +23,7 @@ let devices: readonly OwnedDevice[];
 beforeAll(async () => {
   owned = await OwnedHome.start();
   devices = await owned.settledDevices();
-}, 180_000);
+}, 300_000);
 
 afterAll(() => owned?.[Symbol.asyncDispose]());
 

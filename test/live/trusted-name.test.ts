@@ -62,7 +62,7 @@ describe('a hub in its own process', () => {
     let hub = await RunningHub.start({ stateDir: directory, config: configOf(authority, [NAME]) });
     try {
       expect(await hub.get('/api/v1/tls')).toMatchObject({ source: 'own_authority' });
-      await expect.poll(() => hub.get('/api/v1/tls'), { timeout: 60_000 }).toMatchObject({ source: 'acme' });
+      await expect.poll(() => hub.get('/api/v1/tls'), { timeout: 100_000 }).toMatchObject({ source: 'acme' });
       const port = Number(new URL(hub.url).port);
       const facts = await hub.get('/api/v1/tls');
       expect(facts).toMatchObject({ url: `https://${NAME}:${port}`, issuer: expect.stringContaining('Pebble Intermediate') });
@@ -81,7 +81,7 @@ describe('a hub in its own process', () => {
       await authority.stop();
       hub = await RunningHub.start({ stateDir: directory, config: configOf(authority, [NAME, `second.${NAME}`]) });
       await expect
-        .poll(() => hub.get('/api/v1/tls'), { timeout: 60_000 })
+        .poll(() => hub.get('/api/v1/tls'), { timeout: 100_000 })
         .toMatchObject({
           source: 'acme',
           problem: expect.stringMatching(
@@ -93,7 +93,7 @@ describe('a hub in its own process', () => {
       const { checks } = await hub.result('hub:check_health');
       expect(checks).toContainEqual(expect.objectContaining({ check: 'TLS certificate', state: 'warning' }));
       await expect
-        .poll(async () => JSON.stringify(await hub.result('hub:list_notices')), { timeout: 60_000 })
+        .poll(async () => JSON.stringify(await hub.result('hub:list_notices')), { timeout: 100_000 })
         .toContain('A certificate was not renewed');
     } finally {
       await hub.stop();
@@ -120,7 +120,7 @@ describe('a certificate of which a third is left', () => {
         clock.advance(2_000);
         return end();
       };
-      await expect.poll(advanced, { timeout: 60_000, interval: 200 }).toMatchObject({ source: 'acme' });
+      await expect.poll(advanced, { timeout: 100_000, interval: 200 }).toMatchObject({ source: 'acme' });
       const port = Number(new URL(setup.httpApi.url).port);
       const ca = await authority.root();
       const before = await connected(port, { ca, servername: NAME });
@@ -137,7 +137,7 @@ describe('a certificate of which a third is left', () => {
         clock.advance(2_000);
         return (await connected(port, { ca, servername: NAME })).getPeerCertificate().serialNumber;
       };
-      await expect.poll(renewed, { timeout: 60_000, interval: 200 }).not.toBe(serial);
+      await expect.poll(renewed, { timeout: 100_000, interval: 200 }).not.toBe(serial);
       expect(await answerOf(before, `${NAME}:${port}`)).toMatch(/^HTTP\/1.1 200 /);
     } finally {
       hangUp();
