@@ -97,7 +97,7 @@ export class DeviceNotices implements Service {
     const { directory, readings } = this.#collaborators;
     const ofDevices = Map.groupBy(readings.sensors(), ({ sensor }) => sensor.device);
     for (const device of directory.list()) {
-      this.#checkReadings(device, ofDevices.get(device.id) ?? [], 'kept');
+      this.#checkReadings(device, ofDevices.get(device.id) ?? []);
       this.#checkLost(device);
     }
   }
@@ -112,21 +112,22 @@ export class DeviceNotices implements Service {
     this.#checkReadings(
       device,
       readings.sensors().filter(({ sensor }) => sensor.device === device.id),
-      'reported',
+      data.kind,
     );
   }
 
   /**
    * Readings that were kept end nothing that began after them: a hub that was killed may have told of a leak and not have kept its reading. A
-   * report ends it whatever its time is, since the clock may have been set back.
+   * report of the kind `reported` ends it whatever its time is, since the clock may have been set back.
    */
-  #checkReadings(device: Device, all: readonly Reading[], source: 'kept' | 'reported'): void {
+  #checkReadings(device: Device, all: readonly Reading[], reported?: string): void {
     const { publisher } = this.#collaborators;
     for (const { kind, about, readings: kinds, judge } of DANGERS) {
       const readings = all.filter(({ sensor, value }) => kinds.includes(sensor.kind) && value !== null);
       const verdicts = readings.map(({ sensor, value }) => value !== null && judge(sensor.kind, value));
       const name = `${kinds[0]}/${device.id}`;
-      const begunMs = source === 'kept' ? (publisher.openAtMs(name) ?? 0) : 0;
+      const isReported = reported !== undefined && kinds.includes(reported);
+      const begunMs = isReported ? 0 : (publisher.openAtMs(name) ?? 0);
       const isEnded = readings.length > 0 && readings.every(({ atMs }, index) => verdicts[index] === 'ended' && atMs >= begunMs);
       const write: NoticeWriter = (texts) => ({ title: texts[about].title, text: texts[about].text(whereIs(device)) });
       if (verdicts.includes('began')) this.#begin(device, { kind, name, write });

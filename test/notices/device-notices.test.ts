@@ -107,6 +107,17 @@ describe('a device that reports danger', () => {
     expect(publisher.openAtMs('leak/leak-sensor')).toBeUndefined();
   });
 
+  test('is not told again because another reading of the device is reported', async () => {
+    const { report, hold, pass, told, publisher, clock } = await started();
+    report('leak-sensor', 'leak', true);
+    hold('leak-sensor', 'leak', false, clock.now() - 1);
+    report('leak-sensor', 'battery', 80);
+    expect(publisher.openAtMs('leak/leak-sensor')).toBeDefined();
+    report('leak-sensor', 'leak', true);
+    await pass(0);
+    expect(told()).toHaveLength(1);
+  });
+
   test('a battery between low and charged changes nothing', async () => {
     const { report, pass, told, publisher } = await started();
     report('leak-sensor', 'battery', 15);
