@@ -134,6 +134,7 @@ function runInContext(tool: RegisteredTool, params: JsonObject, run: RunContext)
     logger: silentLogger,
     progress: () => {},
     confirm: () => {},
+    allows: () => false,
     ask: async () => {
       throw new AtmoError('NOT_SUPPORTED', 'A repeated run asks nobody');
     },

@@ -5,7 +5,7 @@ import type { PipelineCollaborators } from '../../src/calls/pipeline-context.ts'
 import { GRACE_MS } from '../../src/calls/stages/execution.ts';
 import { blake3Hex } from '../../src/codec/hashes.ts';
 import { NO_GROUPS } from '../../src/core/auth/permission.ts';
-import type { Effect } from '../../src/core/auth/principal.ts';
+import type { CallToJudge, Effect, RuleVerdict } from '../../src/core/auth/principal.ts';
 import { AtmoError, toAtmoError } from '../../src/core/errors.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
 import { silentLogger } from '../../src/core/logger.ts';
@@ -567,6 +567,23 @@ test('a handler confirms its effects as often as it likes: a new effect is refus
   registry.register(makeTool({ effects: () => effects, handler, permissions: ['device:control'] }));
   await pipeline.call({ principal: agent('device:control:*'), tool: 'probe', params: {} });
   expect(codes).toEqual(['CONFLICT', 'CONFLICT', 'confirmed']);
+});
+
+test('a handler learns whether the rules allow its call further effects without an approval', async () => {
+  const judged: CallToJudge[] = [];
+  const kinds = { hall: 'allow', attic: 'approve', door: 'deny' } as const;
+  const judge = (call: CallToJudge): RuleVerdict => {
+    judged.push(call);
+    const kind = kinds[call.effects[0]?.target as keyof typeof kinds];
+    return { kind, rule: 'one', reason: 'no', persons: 1 } as RuleVerdict;
+  };
+  const { pipeline, registry } = makePipeline({ rules: { judge } });
+  const effect = (target: string) => ({ permission: `device:control:${target}`, risk: 'low' as const, target });
+  const handler: ToolHandler = async (_, context) => Object.keys(kinds).filter((target) => context.allows([effect(target)]));
+  registry.register(makeTool({ effects: () => [effect('hall')], handler, permissions: ['device:control'] }));
+  const answer = await pipeline.call({ principal: agent('device:control:*'), tool: 'probe', params: {} });
+  expect(answer).toMatchObject({ result: ['hall'] });
+  for (const { principal, toolId } of judged) expect([principal.id, toolId]).toEqual([agent().id, 'core:probe@1.0.0']);
 });
 
 describe('what changes while a call waits for its slot', () => {

@@ -73,6 +73,8 @@ export class ToolHarness {
   readonly deviceNames: DeviceNameRegistry;
   readonly sync: DeviceToolSync;
   readonly homeNames: StoredHomeNames;
+  /** Aborts the calls that run. */
+  readonly abort = new AbortController();
   readonly authorizer = new GrantAuthorizer({ groups: NO_GROUPS, elsewhere: NO_REMOTE_GROUPS, validity: { isStillValid: () => true } });
 
   constructor(...descriptions: readonly DeviceDescription[]);
@@ -171,7 +173,7 @@ export class ToolHarness {
       requestId: '',
       permissions: [],
       nodeId: 'test',
-      signal: new AbortController().signal,
+      signal: this.abort.signal,
       deadlineMs: Number.MAX_SAFE_INTEGER,
       clock: this.clock,
       run: { runId: 'run', logicalTimeMs: 0, randomSeed: '' },
@@ -179,6 +181,7 @@ export class ToolHarness {
       logger: silentLogger,
       progress: () => {},
       confirm: () => {},
+      allows: () => true,
       ask: async () => ({ action: 'cancel' }),
       tell: () => {},
       contentType: () => {},

@@ -150,11 +150,20 @@ function waitingJob(call: RuledCall, { jobs, vault }: StageContext): WaitingJob 
 }
 
 function judgeByRules(call: AuthorizedCall, context: StageContext): Exclude<RuleVerdict, { kind: 'deny' }> {
-  const { principal } = call.request;
   requireNotRefused(call, context);
-  const verdict = context.rules.judge({ principal, ...namesIn(call), effects: call.effects, params: call.params });
+  const verdict = verdictOn(call, context);
   if (verdict.kind !== 'deny') return verdict;
   throw new AtmoError('RULE_BLOCKED', `A rule of the owner forbids this call: ${verdict.reason}`, { rule: verdict.rule });
+}
+
+/** Returns whether the rules allow the call as it stands, without an approval. */
+export function rulesAllow(call: AuthorizedCall, context: StageContext): boolean {
+  return verdictOn(call, context).kind === 'allow';
+}
+
+function verdictOn(call: AuthorizedCall, { rules }: StageContext): RuleVerdict {
+  const { effects, params, request } = call;
+  return rules.judge({ principal: request.principal, ...namesIn(call), effects, params });
 }
 
 /** Throws PERMISSION_DENIED if a person refused the caller a device that the call would change. */

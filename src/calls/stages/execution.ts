@@ -30,7 +30,7 @@ import { type JobView, type NormalResult, normalizeResult } from '../request-and
 import { canTryNextHub, noCapableNode, type RouteRefusal, rankedHubs, runOnHub } from '../routing/call-route.ts';
 import { askCaller, boundedContext } from '../tool-context.ts';
 import { confirmEffects, isListed } from './authorization.ts';
-import { confirmRules } from './consent.ts';
+import { confirmRules, rulesAllow } from './consent.ts';
 
 const SEED_BYTES = 16;
 
@@ -228,6 +228,7 @@ function toolContext(call: ConfirmedCall, context: StageContext): ToolContext {
     confirm() {
       confirmed = running.keep(confirmRules(confirmEffects(confirmed, context), context));
     },
+    allows: (effects) => rulesAllow({ ...confirmed, effects }, context),
     progress: (fraction, note, partial) => running.emitChunk(tool, boundedChunk(fraction, note, partial)),
     ask: (question) => askCaller(call, question),
     tell(level, data) {

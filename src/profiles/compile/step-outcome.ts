@@ -10,8 +10,18 @@ export type StepOutcome = Pick<Effect, 'values' | 'unforeseen'>;
 /** Outcome for a device without a description: any value may change. */
 export const UNKNOWN_OUTCOME = { unforeseen: ['*'] } as const satisfies StepOutcome;
 
-/** After these commands, such as recalling a scene, an endpoint can have any state. `Actions` stands for all commands of that cluster. */
-const ANY_STATE_CLUSTERS = new Set(['ScenesManagement.RecallScene', 'OnOff.OnWithRecallGlobalScene', 'Actions']);
+/**
+ * After these commands, such as recalling a scene, an endpoint can have any state; so it can at the next recall of a scene that they wrote.
+ * `Actions` stands for all commands of that cluster.
+ */
+const ANY_STATE_CLUSTERS = new Set([
+  'ScenesManagement.RecallScene',
+  'ScenesManagement.AddScene',
+  'ScenesManagement.StoreScene',
+  'ScenesManagement.CopyScene',
+  'OnOff.OnWithRecallGlobalScene',
+  'Actions',
+]);
 
 /**
  * Returns the outcome of a command or write in the device's current state. `fresh` values replace the last reported values. The outcome

@@ -39,12 +39,15 @@ export type MemberWork =
       readonly compiled: CompiledDevice;
       readonly delegations: readonly Delegation[];
       readonly effects: readonly Effect[];
-      /** Brings the device to the same state by a scene that it keeps. Resolves with false unless the device then shows that state. */
-      readonly recall?: (options: RecallOptions) => Promise<boolean>;
+      /** Brings the device to the same state by a scene that it keeps. */
+      readonly recall?: (options: RecallOptions) => Promise<Recalled>;
     }
   | { readonly skipped: string };
 
-export interface RecallOptions {
+/** What became of a recall: the device shows the state, it was asked and does not show it, or it was not asked. */
+export type Recalled = 'shown' | 'not_shown' | 'not_asked';
+
+export interface RecallOptions extends Pick<ToolContext, 'allows'> {
   readonly signal: AbortSignal;
   readonly clock: Clock;
 }
@@ -178,20 +181,28 @@ async function confirmed(entered: Promise<() => void>, context: ToolContext): Pr
 
 type Done = Pick<MemberResult, 'outcome' | 'reason' | 'state'>;
 
-async function calledInTime(work: Exclude<MemberWork, { skipped: string }>, { access, context }: MemberRun): Promise<Done> {
+type CalledWork = Exclude<MemberWork, { skipped: string }>;
+
+async function calledInTime(work: CalledWork, { access, context }: MemberRun): Promise<Done> {
+  context.signal.throwIfAborted();
+  const { clock } = context;
   const limit = new AbortController();
-  const stop = context.clock.after(MEMBER_LIMIT_MS, () => limit.abort(tooSlow()));
+  const stop = clock.after(MEMBER_LIMIT_MS, () => limit.abort(tooSlow()));
   const signal = AbortSignal.any([context.signal, limit.signal]);
-  try {
-    const options = { signal, clock: context.clock };
-    if (work.recall && (await orAborted(work.recall(options), signal))) return { outcome: 'settled' };
-    const { state, settlement } = await orAborted(runDelegations({ access }, work, options), signal);
-    if (settlement.settled === true) return { outcome: 'settled' };
-    const reason = settlement.settled === null ? settlement.settled_reason : 'It took the command and does not show it yet';
-    return { outcome: 'not_settled', reason, state };
-  } finally {
-    stop();
-  }
+  const done = async () => {
+    // A recall may bring another state than the wanted one. So it is followed by the commands even if the caller has gone meanwhile.
+    const recalled = await work.recall?.({ signal: limit.signal, clock, allows: (effects) => context.allows(effects) });
+    if (recalled === 'shown') return { outcome: 'settled' } as const;
+    return commanded(work, access, { signal: recalled === 'not_shown' ? limit.signal : signal, clock });
+  };
+  return orAborted(done().finally(stop), signal);
+}
+
+async function commanded(work: CalledWork, access: DeviceAccess, options: Pick<ToolContext, 'signal' | 'clock'>): Promise<Done> {
+  const { state, settlement } = await runDelegations({ access }, work, options);
+  if (settlement.settled === true) return { outcome: 'settled' };
+  const reason = settlement.settled === null ? settlement.settled_reason : 'It took the command and does not show it yet';
+  return { outcome: 'not_settled', reason, state };
 }
 
 function tooSlow(): AtmoError {

@@ -168,7 +168,7 @@ async function run(
   return { ...answer, members: answer.members as unknown as Json, scene: scene.id };
 }
 
-/** Lets a device that keeps the scene itself recall it. The call was judged by the device's commands, which bring the same state. */
+/** Lets a device that keeps the scene itself recall it, as far as the rules allow the call all that a recall may bring. */
 function withRecall({ deviceScenes }: ScenePorts, scene: Scene, member: Member): Member {
   const { work } = member;
   if ('skipped' in work) return member;

@@ -113,6 +113,11 @@ export interface ToolContext {
    */
   confirm(): void;
   /**
+   * Returns whether the owner's rules allow the call these effects as well, without an approval. A handler that can take another way to the
+   * same end asks this before it takes one whose effects were not judged with the call.
+   */
+  allows(effects: readonly Effect[]): boolean;
+  /**
    * Asks the person behind the caller a question, and waits for the answer, at most until the deadline. The tool needs a long timeout and
    * must not allow async calls. The caller and its model see the answer. So never ask for a secret, and never use the answer as an
    * approval. Rejects with NOT_SUPPORTED if the caller cannot be asked or the tool is deterministic or bounded, CANCELLED if the caller

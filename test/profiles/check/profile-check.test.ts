@@ -233,6 +233,8 @@ describe('risk by command', () => {
     ['OnOff', 'On', 'low'],
     ['Thermostat', 'SetpointRaiseLower', 'low'],
     ['ScenesManagement', 'RecallScene', 'dangerous'],
+    ['ScenesManagement', 'StoreScene', 'dangerous'],
+    ['ScenesManagement', 'CopyScene', 'dangerous'],
     ['GeneralCommissioning', 'ArmFailSafe', 'dangerous'],
     ['NobodyKnows', 'Anything', 'medium'],
   ])('%s.%s is %s on whatever device', (cluster, command, risk) => {

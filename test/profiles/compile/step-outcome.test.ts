@@ -150,6 +150,9 @@ describe('the heating setpoint that a call sets is told in °C, and no path lead
     ['a suggestion', 'Thermostat.AddThermostatSuggestion', { presetHandle: 'AQ==', effectiveTime: null, expirationInMinutes: 30 }],
     ['new presets and schedules', 'Thermostat.AtomicRequest', { requestType: 'CommitWrite', attributeRequests: [] }],
     ['a scene', 'ScenesManagement.RecallScene', { groupId: 0, sceneId: 1 }],
+    ['what a scene brings later', 'ScenesManagement.StoreScene', { groupId: 0, sceneId: 1 }],
+    ['what a scene is given to bring', 'ScenesManagement.AddScene', { groupId: 0, sceneId: 1, transitionTime: 0 }],
+    ['what another scene brings', 'ScenesManagement.CopyScene', { mode: {}, groupIdentifierFrom: 0, sceneIdentifierFrom: 1 }],
   ])('or counts as unforeseen: %s', (_, path, fields) => {
     const outcome = invoked(THERMOSTAT, path, { fields });
     expect(outcome.unforeseen).toContain('heating_setpoint');
