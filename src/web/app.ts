@@ -15,7 +15,7 @@ import { pushBrowser } from './api/push-browser.ts';
 import { type Login, loginOfFragment, Session } from './api/session.ts';
 import { invitationOfFragment, type Post, SignInRenewal } from './api/sign-in.ts';
 import { Router } from './router.ts';
-import { tellLanguage } from './texts/language.ts';
+import { reportLanguage } from './texts/language.ts';
 import { languageTag } from './texts/text.ts';
 
 /** A tool call that a person makes on this page. */
@@ -166,7 +166,7 @@ export class App {
     if (isSignedIn) {
       void this.#stream.run();
       void this.#refreshPush();
-      void this.#tellLanguage();
+      void this.#reportLanguage();
     } else this.#leave();
   }
 
@@ -176,15 +176,17 @@ export class App {
     if (isKnown) await this.push.refresh().catch(() => undefined);
   }
 
-  /** Tells the hub in which language this person reads. Children, guests and agents get no notices. */
-  async #tellLanguage(): Promise<void> {
+  /** Reports to the hub in which language this person reads. Children, guests and agents get no notices; a child may grow up. */
+  async #reportLanguage(): Promise<void> {
     const { person } = this.session.login ?? {};
     if (person === undefined) return;
-    const tell = async (language: string): Promise<void> => {
+    const report = async (language: string): Promise<boolean> => {
       await this.notices.load();
-      if (this.notices.isForPerson) await this.hub.post('/api/v1/notices/settings', { page_language: language });
+      if (!this.notices.isForPerson) return false;
+      await this.hub.post('/api/v1/notices/settings', { page_language: language });
+      return true;
     };
-    await tellLanguage(localStorage, { person, tag: languageTag(), tell });
+    await reportLanguage(localStorage, { person, tag: languageTag(), report });
   }
 
   #leave(): void {

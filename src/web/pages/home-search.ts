@@ -78,5 +78,5 @@ function isIn({ device }: HomeDevice, { kind, name }: Place): boolean {
 function namesWords(names: readonly string[]): string {
   const more = names.length - MAX_NAMES;
   const first = names.slice(0, MAX_NAMES).join(', ');
-  return more > 0 ? text('home.and_more', { names: first, count: more }) : first;
+  return more > 0 ? text('calls.and_more', { names: first, count: more }) : first;
 }

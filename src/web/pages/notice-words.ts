@@ -1,6 +1,6 @@
 import type { NoticeKind, NoticeRule } from '../../core/notices.ts';
 import type { IconName } from '../components/icon.ts';
-import { text } from '../texts/text.ts';
+import { hasText, text } from '../texts/text.ts';
 
 /** The icon of each kind of notices. */
 const KIND_ICONS: Readonly<Record<NoticeKind, IconName>> = {
@@ -25,12 +25,13 @@ export function kindIcon(kind: NoticeKind): IconName {
   return KIND_ICONS[kind] ?? 'bell';
 }
 
-/** Returns what notices of a kind are about, such as `Battery low`. */
+/** Returns what notices of a kind are about, such as `Low batteries`; the kind itself if this page does not know it. */
 export function kindWords(kind: NoticeKind): string {
-  return text(`notices.kind_${kind}`);
+  const key = `notices.kind_${kind}`;
+  return hasText(key) ? text(key) : kind;
 }
 
-/** Returns the kinds and the hours of a rule, such as `Battery low, Updates, 22:00–07:00`. */
+/** Returns the kinds and the hours of a rule, such as `Low batteries, Updates, 22:00–07:00`. */
 export function ruleScope({ kinds, from, to }: NoticeRule): string {
   const about = kinds ? kinds.map(kindWords).join(', ') : text('notices.all_kinds');
   return from === undefined || to === undefined ? about : `${about}, ${text('notices.hours', { from, to })}`;

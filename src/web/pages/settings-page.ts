@@ -9,7 +9,7 @@ import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
 import { PAGES } from '../router.ts';
-import { text } from '../texts/text.ts';
+import { text, textWith } from '../texts/text.ts';
 
 /** How other machines reach the hub over TLS, as `GET /api/v1/tls` answers. */
 interface TlsState {
@@ -74,7 +74,7 @@ function certificateView(tls: TlsState): TemplateResult {
   const isOwn = tls.source === 'own_authority';
   return html`
     <p>${text(`settings.${SOURCE_TEXTS[tls.source ?? 'files']}`)}</p>
-    ${tls.problem === undefined ? nothing : html`<p class="alert">${icon('warning')}<span>${text('settings.not_renewed')} <bdi>${tls.problem}</bdi></span></p>`}
+    ${tls.problem === undefined ? nothing : html`<p class="alert">${icon('warning')}<span>${textWith('settings.not_renewed', { problem: html`<bdi>${tls.problem}</bdi>` })}</span></p>`}
     <dl class="facts">
       <dt>${text('settings.issuer')}</dt><dd><bdi>${tls.issuer}</bdi></dd>
       <dt>${text('settings.until')}</dt><dd>${dateWords(tls.certificate_ends_at ?? '')}</dd>

@@ -15,7 +15,7 @@ export const LANGUAGES: Readonly<Record<string, OfferedLanguage>> = {
 };
 const FALLBACK = 'en';
 const STORAGE_KEY = 'atmosphere-language';
-const TOLD_KEY = 'atmosphere-language-told';
+const REPORTED_KEY = 'atmosphere-language-reported';
 
 /** Where the choice of this browser is kept. */
 export interface LanguageStorage {
@@ -37,21 +37,18 @@ export function chooseLanguage(storage: LanguageStorage, language: string | unde
 }
 
 /**
- * Tells the hub the language of the page, in which it then writes notices to the person. Tells it once for each person and language of this
- * browser; if the hub does not take it now, the next load tells it again.
+ * Reports the language of the page to the hub, which then writes notices to the person in it. Reports it once for each person and language
+ * of this browser; while `report` resolves with false or rejects, the next load reports it again.
  */
-export async function tellLanguage(
+export async function reportLanguage(
   storage: LanguageStorage,
-  { person, tag, tell }: { readonly person: string; readonly tag: string; readonly tell: (language: string) => Promise<unknown> },
+  { person, tag, report }: { readonly person: string; readonly tag: string; readonly report: (language: string) => Promise<boolean> },
 ): Promise<void> {
   const language = baseOf(tag);
-  const told = `${language} ${person}`;
-  if (storage.getItem(TOLD_KEY) === told) return;
-  const isTaken = await tell(language).then(
-    () => true,
-    () => false,
-  );
-  if (isTaken) storage.setItem(TOLD_KEY, told);
+  const reported = `${language} ${person}`;
+  if (storage.getItem(REPORTED_KEY) === reported) return;
+  const isTaken = await report(language).catch(() => false);
+  if (isTaken) storage.setItem(REPORTED_KEY, reported);
 }
 
 /** Loads the language that was chosen, or else the first of `wanted` that the page has. Returns its tag with the region of `wanted`. */

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { chooseLanguage, LANGUAGES, loadLanguage, tellLanguage } from '../../../src/web/texts/language.ts';
+import { chooseLanguage, LANGUAGES, loadLanguage, reportLanguage } from '../../../src/web/texts/language.ts';
 import { hasText, languageTag, speak, type TextKey, type TextTable, text, textWith } from '../../../src/web/texts/text.ts';
 
 const FOLDER = join(import.meta.dirname, '../../../src/web/texts');
@@ -138,18 +138,33 @@ describe('the language', () => {
     expect(await loadLanguage(kept, ['en-GB'])).toBe('en-GB');
   });
 
-  test('is told to the hub once for each person, and again when it changes or the hub did not take it', async () => {
+  test('is reported to the hub once for each person, and again when it changes or the hub did not take it', async () => {
     const kept = storage();
-    const told: string[] = [];
+    const reported: string[] = [];
     let isAway = true;
-    const tell = async (language: string) => {
+    const report = async (language: string) => {
       if (isAway) throw new Error('away');
-      told.push(language);
+      reported.push(language);
+      return true;
     };
-    await tellLanguage(kept, { person: 'ann', tag: 'de-AT', tell });
+    await reportLanguage(kept, { person: 'ann', tag: 'de-AT', report });
     isAway = false;
-    for (const tag of ['de-AT', 'de', 'en-GB']) await tellLanguage(kept, { person: 'ann', tag, tell });
-    await tellLanguage(kept, { person: 'bob', tag: 'en', tell });
-    expect(told).toEqual(['de', 'en', 'en']);
+    for (const tag of ['de-AT', 'de', 'en-GB']) await reportLanguage(kept, { person: 'ann', tag, report });
+    await reportLanguage(kept, { person: 'bob', tag: 'en', report });
+    expect(reported).toEqual(['de', 'en', 'en']);
+  });
+
+  test('of a child, who gets no notices, is reported once the child has become an adult', async () => {
+    const kept = storage();
+    let isAdult = false;
+    const reported: string[] = [];
+    const report = async (language: string) => {
+      if (isAdult) reported.push(language);
+      return isAdult;
+    };
+    await reportLanguage(kept, { person: 'eve', tag: 'de', report });
+    isAdult = true;
+    for (let load = 0; load < 2; load++) await reportLanguage(kept, { person: 'eve', tag: 'de', report });
+    expect(reported).toEqual(['de']);
   });
 });
