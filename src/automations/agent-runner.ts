@@ -17,7 +17,7 @@ import { atWallTime } from '../core/local-time.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import { tokenState } from '../tools/builtin/token-tools.ts';
 import type { ReferringText } from '../tools/names/name-references.ts';
-import { type AgentRecord, type AgentStatus, AgentStore, type AgentType, isLiving } from './agent-store.ts';
+import { type AgentRecord, type AgentStatus, AgentStore, type AgentType, type EndCause, isLiving } from './agent-store.ts';
 import { Automation, type AutomationPorts } from './automation.ts';
 import { type AccessPorts, checkActions, requireVisible } from './automation-access.ts';
 import type { AutomationPlan } from './automation-schema.ts';
@@ -39,12 +39,11 @@ interface AgentOptions {
   readonly timeZone?: string;
 }
 
-/** How an agent ends. `by` is who asked for it; absent if it ends by itself. */
-interface AgentEnd {
-  readonly status: Extract<AgentStatus, 'killed' | 'expired'>;
-  readonly reason: string;
-  readonly by?: string;
-}
+/** How an agent ends: `by` a caller who asked for it, or by itself from a `cause`. */
+type AgentEnd = { readonly status: Extract<AgentStatus, 'killed' | 'expired'>; readonly reason: string } & (
+  | { readonly by: string }
+  | { readonly cause: EndCause }
+);
 
 /**
  * Runs and manages the agents of this hub: its automations, and external processes with a token from this hub. An agent lives as long as
@@ -335,15 +334,15 @@ export class AgentRunner implements Service {
 
   #onRevoked(tokenId: string): void {
     for (const record of this.#agents.living()) {
-      if (record.chain.includes(tokenId))
-        this.#end(record, { status: 'killed', reason: 'Its token, or one that it comes from, was revoked' });
+      if (!record.chain.includes(tokenId)) continue;
+      this.#end(record, { status: 'killed', reason: 'Its token, or one that it comes from, was revoked', cause: 'token_revoked' });
     }
   }
 
   #expire(id: string): void {
     const record = this.#agents.get(id);
     if (!record || !isLiving(record)) return;
-    this.#end(record, { status: 'expired', reason: 'Its time is over' });
+    this.#end(record, { status: 'expired', reason: 'Its time is over', cause: 'lifetime_over' });
     this.#renewal.endFormer(record);
   }
 
@@ -351,15 +350,15 @@ export class AgentRunner implements Service {
     const record = this.#agents.get(id);
     if (!record || !isLiving(record)) return;
     if (code === 'TOKEN_EXPIRED' && record.renewsItself) this.#renewByItself(id);
-    else if (code === 'TOKEN_EXPIRED') this.#end(record, { status: 'expired', reason: message });
-    else if (code === 'TOKEN_INVALID') this.#end(record, { status: 'killed', reason: message });
+    else if (code === 'TOKEN_EXPIRED') this.#end(record, { status: 'expired', reason: message, cause: 'lifetime_over' });
+    else if (code === 'TOKEN_INVALID') this.#end(record, { status: 'killed', reason: message, cause: 'token_invalid' });
   }
 
   /** Ends an agent. It is stopped before its record is written, so that it also stops if the write fails. */
-  #end(record: AgentRecord, { status, reason, by }: AgentEnd): void {
+  #end(record: AgentRecord, { status, reason, ...why }: AgentEnd): void {
     this.#stop(record.id);
     const { token: _token, running: _running, restsUntilMs: _rests, ...rest } = record;
-    const ended: AgentRecord = { ...rest, status, reason, ended: { atMs: this.#parts.clock.now(), ...(by !== undefined && { by }) } };
+    const ended: AgentRecord = { ...rest, status, reason, ended: { atMs: this.#parts.clock.now(), ...why } };
     try {
       this.#agents.put(ended);
     } catch (thrown) {

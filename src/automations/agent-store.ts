@@ -80,6 +80,9 @@ export type AgentStatus = (typeof AGENT_STATUSES)[number];
 export const RUN_OUTCOMES = ['success', 'failure', 'stopped', 'unknown'] as const;
 export type LastOutcome = (typeof RUN_OUTCOMES)[number];
 
+/** Why an agent ended by itself. */
+export type EndCause = 'lifetime_over' | 'token_revoked' | 'token_invalid';
+
 /** The last error of an agent. */
 interface AgentProblem {
   readonly code: ErrorCode;
@@ -128,8 +131,8 @@ export interface AgentRecord {
   readonly running?: { readonly runId: string; readonly startedAtMs: number };
   /** Why the agent ended. */
   readonly reason?: string;
-  /** When the agent ended, and who asked for it; without `by` it ended by itself. Absent in records of earlier versions. */
-  readonly ended?: { readonly atMs: number; readonly by?: string };
+  /** When the agent ended, and who asked for it or, if it ended by itself, the cause. Absent in records of earlier versions. */
+  readonly ended?: { readonly atMs: number; readonly by?: string; readonly cause?: EndCause };
 }
 
 /** Returns whether the agent has not ended. */

@@ -68,7 +68,10 @@ export interface Notice extends NoticeWords {
 }
 
 /** Returns a notice in one language; in English if it was not written in that language. */
-export function inLanguage<Told extends Notice>({ translations, ...notice }: Told, language: NoticeLanguage): Omit<Told, 'translations'> {
+export function inLanguage<Localized extends Notice>(
+  { translations, ...notice }: Localized,
+  language: NoticeLanguage,
+): Omit<Localized, 'translations'> {
   return { ...notice, ...translations?.[language] };
 }
 

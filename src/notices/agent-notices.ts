@@ -3,7 +3,7 @@ import type { HubContext } from '../core/context.ts';
 import type { Service } from '../core/lifecycle.ts';
 import { plain, visibleLine } from '../core/untrusted-text.ts';
 import type { NoticePublisher, Subject } from './notice-publisher.ts';
-import type { NoticeTexts, NoticeWriter } from './texts/notice-texts.ts';
+import type { EndCause, NoticeTexts, NoticeWriter } from './texts/notice-texts.ts';
 
 const HOUR_MS = 3_600_000;
 const WARN_END_MS = 3 * 24 * HOUR_MS;
@@ -23,10 +23,8 @@ export interface NoticedAgent {
   /** Number of failed runs since the last success. */
   readonly failures: number;
   readonly lastError?: { readonly message: string };
-  /** Why the agent ended. */
-  readonly reason?: string;
-  /** When the agent ended, and who asked for it and so knows of it; without `by` it ended by itself. */
-  readonly ended?: { readonly atMs: number; readonly by?: string };
+  /** How the agent ended: `by` somebody who asked for it and so knows of it, or by itself from a cause. */
+  readonly ended?: { readonly by?: string; readonly cause?: EndCause };
 }
 
 interface AgentNoticeCollaborators extends Pick<HubContext, 'clock' | 'events'> {
@@ -79,7 +77,6 @@ function subjectsOf(agent: NoticedAgent, nowMs: number): readonly Subject[] {
 /** Returns what people should know about an agent now; undefined if there is nothing. */
 function stateOf(agent: NoticedAgent, nowMs: number): 'stopped' | 'failing' | 'ending' | undefined {
   const { status, failures, ended } = agent;
-  // Whoever ended the agent knows of it.
   if (status === 'killed' || status === 'expired') return ended && ended.by === undefined ? 'stopped' : undefined;
   if (status === 'failing' || failures > 0) return 'failing';
   return isEnding(agent, nowMs) ? 'ending' : undefined;
@@ -90,7 +87,7 @@ type AgentWriter = (agent: NoticedAgent, kind: 'automation' | 'agent') => Notice
 const WRITERS: Readonly<Record<'stopped' | 'failing' | 'ending', AgentWriter>> = {
   stopped:
     (agent, kind) =>
-    ({ agents }) => ({ title: agents.stoppedTitle[kind], text: agents.stopped(nameOf(agent, kind, agents), reasonOf(agent, agents)) }),
+    ({ agents }) => ({ title: agents.stoppedTitle[kind], text: agents.stopped(nameOf(agent, kind, agents), causeOf(agent, agents)) }),
   failing:
     (agent, kind) =>
     ({ agents }) => ({
@@ -113,14 +110,10 @@ function isEnding({ createdAtMs, expiresAtMs, type }: NoticedAgent, nowMs: numbe
   return expiresAtMs - nowMs <= Math.min(WARN_END_MS, (expiresAtMs - createdAtMs) / 4);
 }
 
-function reasonOf({ reason, status }: NoticedAgent, { timeOver, wasEnded }: AgentTexts): string {
-  return withoutDot(visibleLine(reason ?? (status === 'expired' ? timeOver : wasEnded), MAX_PROBLEM));
+function causeOf({ ended }: NoticedAgent, { causes, unknown }: AgentTexts): string {
+  return ended?.cause === undefined ? unknown : causes[ended.cause];
 }
 
 function problemOf({ lastError }: NoticedAgent, { unknown }: AgentTexts): string {
-  return withoutDot(visibleLine(lastError?.message ?? unknown, MAX_PROBLEM));
-}
-
-function withoutDot(text: string): string {
-  return text.replace(/\.$/, '');
+  return visibleLine(lastError?.message ?? unknown, MAX_PROBLEM).replace(/\.$/, '');
 }

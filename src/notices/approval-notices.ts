@@ -8,6 +8,7 @@ import { NOTICE_KINDS, type Notice } from '../core/notices.ts';
 import type { NoticePublisher } from './notice-publisher.ts';
 import type { NoticeStore } from './notice-store.ts';
 import { inAllLanguages } from './texts/all-languages.ts';
+import type { RequestFacts } from './texts/notice-texts.ts';
 
 const SPACE = 'notices.approvals';
 const RISKS: readonly Risk[] = ['none', 'low', 'medium', 'dangerous'];
@@ -64,14 +65,14 @@ export class ApprovalNotices implements Service {
     const view = this.#open().find((open) => open.view.approval_id === approvalId)?.view;
     if (!view) return;
     try {
-      this.#tell(view);
+      this.#publish(view);
     } catch {
       // The request itself is stored, and the next start of the hub tells about it.
       this.#collaborators.logger.warn('notices.approval_not_announced', { approval_id: approvalId });
     }
   }
 
-  #tell(view: ApprovalView): void {
+  #publish(view: ApprovalView): void {
     const { store, clock, publisher, hubName } = this.#collaborators;
     const risk = maxRisk(...view.effects.map((effect) => effect.risk));
     const key = groupKey(view, risk);
@@ -117,15 +118,10 @@ function groupKey({ agent_id: agent, tool, devices, effects }: ApprovalView, ris
   return createHash('sha256').update(JSON.stringify(subject)).digest('hex').slice(0, 32);
 }
 
-interface MessageFacts {
+interface MessageFacts extends Omit<RequestFacts, 'call' | 'untilMs'> {
   readonly noticeId: string;
   /** Id of the request to which the message links. */
   readonly first: string;
-  readonly agent: string;
-  /** Name of the other hub to which the agent belongs. */
-  readonly hub?: string;
-  readonly count: number;
-  readonly nowMs: number;
 }
 
 /** Returns the name of a hub; undefined if this hub or another one has it too, so that no hub passes for another. */
@@ -148,7 +144,7 @@ function whoAsks(id: string, hubName: (hubId: string) => string | undefined): Pi
 
 function noticeOf(view: ApprovalView, { noticeId, first, count, nowMs, ...who }: MessageFacts): Notice {
   const untilMs = Date.parse(view.expires_at);
-  const facts = { agent: who.agent, ...(who.hub !== undefined && { hub: who.hub }), count, untilMs, nowMs };
+  const facts = { ...who, count, untilMs, nowMs };
   return {
     ...inAllLanguages(({ approval, call }) => ({ title: approval.title, text: approval.text({ ...facts, call: callText(view, call) }) })),
     id: noticeId,

@@ -172,7 +172,7 @@ export class DeviceNotices implements Service {
   }
 
   #beginLock(device: Device, alarm: LockAlarm): void {
-    const write: NoticeWriter = ({ lock }) => ({ title: lock.title, text: lock.text(whereIs(device), lock.alarms[alarm]) });
+    const write: NoticeWriter = ({ lock }) => ({ title: lock.title, text: lock.text(lock.alarms[alarm](whereIs(device))) });
     this.#begin(device, { kind: 'lock', name: lockSubject(device.id, alarm), write });
   }
 

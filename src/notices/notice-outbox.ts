@@ -87,10 +87,10 @@ export class NoticeOutbox implements Service {
     this.#startTimer();
   }
 
-  /** Replaces a notice in all deliveries that were not sent yet, for each person by what that person is told. None is sent before `dueMs`. */
-  revise(noticeId: string, toldTo: (person: string) => Notice, dueMs: number): void {
+  /** Replaces a notice in all deliveries that were not sent yet, for each person by that person's. None is sent before `dueMs`. */
+  revise(noticeId: string, noticeFor: (person: string) => Notice, dueMs: number): void {
     for (const delivery of this.#due(noticeId))
-      this.#change({ ...delivery, notice: toldTo(delivery.person), dueMs: Math.max(delivery.dueMs, dueMs) });
+      this.#change({ ...delivery, notice: noticeFor(delivery.person), dueMs: Math.max(delivery.dueMs, dueMs) });
   }
 
   /** Drops the deliveries of a notice that were not sent yet. */

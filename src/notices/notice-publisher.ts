@@ -100,7 +100,7 @@ export class NoticePublisher {
     const stored = notices.get(notice.id);
     const shown = { ...withoutSecrets(notice), atMs: stored?.notice.atMs ?? notice.atMs };
     const dueMs = Math.min(clock.now() + GATHERING_MS, shown.atMs + LONGEST_GATHERING_MS);
-    outbox.revise(notice.id, (person) => this.#toldTo(person, shown), dueMs);
+    outbox.revise(notice.id, (person) => this.#localizedFor(person, shown), dueMs);
     if (stored) notices.put({ ...stored, notice: shown });
   }
 
@@ -117,9 +117,9 @@ export class NoticePublisher {
 
   #deliverTo(person: string, notice: Notice, { ways, fromMs }: { readonly ways: readonly PersonWay[]; readonly fromMs: number }): void {
     const { outbox } = this.#collaborators;
-    const told = this.#toldTo(person, notice);
+    const localized = this.#localizedFor(person, notice);
     const add = ({ addresses }: PersonWay, dueMs: number, fallback: readonly (readonly string[])[] = []) => {
-      for (const way of addresses) outbox.add(told, { person, way, dueMs, fallback });
+      for (const way of addresses) outbox.add(localized, { person, way, dueMs, fallback });
     };
     const [first, ...others] = ways;
     if (notice.kind === 'approval') {
@@ -132,7 +132,7 @@ export class NoticePublisher {
     }
   }
 
-  #toldTo(person: string, notice: Notice): Notice {
+  #localizedFor(person: string, notice: Notice): Notice {
     return inLanguage(notice, this.#collaborators.settings.languageOf(person));
   }
 

@@ -62,7 +62,7 @@ export class NoticeStore implements RecentNotices {
   /** Stores a notice. Throws STORAGE_FAILED if it cannot be stored; nothing has changed then. */
   put(stored: StoredNotice): void {
     this.#write(stored);
-    for (const person of stored.persons) this.#tell(person);
+    for (const person of stored.persons) this.#emitChanged(person);
   }
 
   #write(stored: StoredNotice): void {
@@ -82,12 +82,12 @@ export class NoticeStore implements RecentNotices {
     const own = [...this.#notices.values()].filter(({ persons, readMs }) => persons.includes(person) && readMs[person] === undefined);
     const unread = own.filter(({ notice }) => noticeIds?.includes(notice.id) ?? true);
     for (const stored of unread) this.#write({ ...stored, readMs: { ...stored.readMs, [person]: nowMs } });
-    if (unread.length > 0) this.#tell(person);
+    if (unread.length > 0) this.#emitChanged(person);
     return unread.length;
   }
 
-  /** Tells the pages of a person that the list has changed. The event says no more, since each person may see other notices. */
-  #tell(person: string): void {
+  /** Emits that the list of a person has changed. The event says no more, since each person may see other notices. */
+  #emitChanged(person: string): void {
     this.#collaborators.events.emit('notice.changed', person);
   }
 

@@ -52,7 +52,7 @@ test('a call that waits for people reaches its approver within two seconds, with
   expect(messages()).toMatchObject([
     { topic: 'owner', title: 'Approval needed', priority: 4, click: `${hub.url}/#/approvals/${error.details.approval_id}` },
   ]);
-  expect(messages()[0]?.message).toMatch(/^claude wants: .*Decide until \d\d:\d\d( on [\d-]+)?\.$/);
+  expect(messages()[0]?.message).toMatch(/^claude wants: .*Decide until \d\d:\d\d( on \d+ \w+ \d{4})?\.$/);
   expect(JSON.stringify(messages())).not.toContain(token);
 });
 

@@ -65,7 +65,7 @@ describe('a request for approval', () => {
     const { pass } = await startNotices(approvals, reach);
     await approvals.file();
     await pass(SOON_MS);
-    expect(reach.sent[0]?.message).toMatch(/Decide until 00:05 on 2026-05-02\.$/);
+    expect(reach.sent[0]?.message).toMatch(/Decide until 00:05 on 2 May 2026\.$/);
   });
 
   test('goes over further ways only if it is still open after 30 s', async () => {

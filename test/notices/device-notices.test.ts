@@ -66,7 +66,13 @@ describe('a device that reports danger', () => {
   test.each<[string, string, ReadingValue, ReadingValue, string]>([
     ['leak', 'leak', true, false, 'leak sensor (Cellar) senses water.'],
     ['smoke', 'smoke', 'critical', 'normal', 'leak sensor (Cellar) senses smoke.'],
-    ['smoke', 'carbon_monoxide_alarm', 'warning', 'normal', 'leak sensor (Cellar) senses carbon monoxide. Leave the room and let air in.'],
+    [
+      'smoke',
+      'carbon_monoxide_alarm',
+      'warning',
+      'normal',
+      'leak sensor (Cellar) senses carbon monoxide. Open a window and leave the house at once.',
+    ],
     ['battery', 'battery', 9, 100, 'The battery of leak sensor (Cellar) is low.'],
     ['battery', 'battery_level', 'critical', 'ok', 'The battery of leak sensor (Cellar) is low.'],
     ['battery', 'battery_alert', 'warning', 'normal', 'The battery of leak sensor (Cellar) is low.'],

@@ -66,7 +66,7 @@ describe('the hub tells', () => {
     state.agentTokens = new Set(['6']);
     await check();
     await check();
-    expect(told()).toEqual([expect.stringMatching(/^token: The token of claude ends on 2026-01-\d\d\. Make a new one/)]);
+    expect(told()).toEqual([expect.stringMatching(/^token: The token of claude ends on \d+ January 2026\. Make a new one/)]);
   });
 
   test('at once of a certificate that could not be renewed, and again only after it could', async () => {
@@ -94,7 +94,7 @@ describe('the hub tells', () => {
     await check();
     expect(told()).toEqual([
       expect.stringMatching(
-        /^certificate: The certificate of the page ends on 2026-01-1[345]\. Put a new one in the place of its files\.$/,
+        /^certificate: The certificate of the page ends on 1[345] January 2026\. Put a new one in the place of its files\.$/,
       ),
     ]);
     state.certificates = [];
@@ -183,20 +183,27 @@ describe('of agents the hub tells', () => {
 
   test('that one stopped, unless a person ended it or an agent made it', async () => {
     const { become, told } = await agents();
-    await become({ status: 'expired', reason: 'Its token has expired', ended: { atMs: 5 } });
-    await become({
-      id: 'helper',
-      type: 'external',
-      status: 'killed',
-      reason: 'Its token, or one that it comes from, was revoked',
-      ended: { atMs: 5 },
-    });
-    await become({ id: 'old', status: 'killed', reason: 'Ended by owner: no longer needed', ended: { atMs: 5, by: 'owner' } });
-    await become({ id: 'long-ago', status: 'expired', reason: 'It ended under a version that published no notices' });
+    await become({ status: 'expired', ended: { cause: 'lifetime_over' } });
+    await become({ id: 'helper', type: 'external', status: 'killed', ended: { cause: 'token_revoked' } });
+    await become({ id: 'old', status: 'killed', ended: { by: 'owner' } });
+    await become({ id: 'long-ago', status: 'expired' });
     await become({ id: 'claude/child', parent: 'claude', status: 'expired' });
     expect(told()).toEqual([
-      'automation: The automation night-watch has stopped: Its token has expired.',
-      'agent: The agent helper has stopped: Its token, or one that it comes from, was revoked.',
+      'automation: The automation night-watch has stopped: its time is over.',
+      'agent: The agent helper has stopped: its token, or one that it comes from, was revoked.',
+    ]);
+  });
+
+  test('why one stopped, in the language of the person', async () => {
+    const { become, told, settings } = await agents();
+    settings.setLanguage('ann', 'de', 'person');
+    await become({ status: 'expired', ended: { cause: 'lifetime_over' } });
+    await become({ id: 'helper', type: 'external', status: 'killed', ended: { cause: 'token_revoked' } });
+    await become({ id: 'guard', type: 'external', status: 'killed', ended: { cause: 'token_invalid' } });
+    expect(told()).toEqual([
+      'automation: Die Automation night-watch läuft nicht mehr: Die Zeit ist um.',
+      'agent: Der Agent helper läuft nicht mehr: Das Token oder eines, von dem es stammt, wurde widerrufen.',
+      'agent: Der Agent guard läuft nicht mehr: Das Token gilt nicht mehr.',
     ]);
   });
 
@@ -207,7 +214,7 @@ describe('of agents the hub tells', () => {
     await pass(26 * DAY_MS);
     expect(told()).toEqual([]);
     for (let hours = 0; hours < 26; hours++) await pass(DAY_MS / 24);
-    expect(told()).toEqual([expect.stringMatching(/^automation: The automation night-watch ends on 2026-0[12]-\d\d\.$/)]);
+    expect(told()).toEqual([expect.stringMatching(/^automation: The automation night-watch ends on \d+ (January|February) 2026\.$/)]);
   });
 });
 

@@ -2,13 +2,85 @@ import { describe, expect, test } from 'vitest';
 import { callText } from '../../src/core/auth/approvals.ts';
 import { NOTICE_LANGUAGES } from '../../src/core/notices.ts';
 import { NOTICE_TEXTS } from '../../src/notices/texts/all-languages.ts';
-import { LOCK_ALARMS } from '../../src/notices/texts/notice-texts.ts';
+import { LOCK_ALARMS, type NoticeTexts } from '../../src/notices/texts/notice-texts.ts';
 
-/** Every text of a language with its name; functions are called with names and times in the order of their parameters. */
-function textsOf(value: unknown, name = ''): readonly (readonly [string, string])[] {
-  if (typeof value === 'string') return [[name, value]];
+const DAY = new Date(2026, 4, 2, 0, 5).getTime();
+const REQUEST = { agent: 'claude', call: 'Unlock Front door', count: 1, untilMs: DAY, nowMs: DAY };
+const HOUR_MS = 3_600_000;
+
+/** Sample arguments of the functions among the texts, by their names. A name without its last word stands for all functions under it. */
+const SAMPLES: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
+  'call.action': [
+    ['Turn on', 'Lamp'],
+    ['Sing', 'Lamp'],
+  ],
+  'call.read': [['lock state', 'Door']],
+  'call.parts': [
+    ['Lamp', ['1']],
+    ['Lamp', ['1', '2']],
+  ],
+  'call.pathOf': [['settings', 'Door']],
+  'call.counted': [
+    [1, 'devices', undefined],
+    [3, 'things', 2],
+  ],
+  'call.andMore': [
+    ['Lamp', 1],
+    ['Lamp', 2],
+  ],
+  'call.runs': [['backup.sh']],
+  'call.inSteps': [[1], [2]],
+  'call.call': [
+    ['Leave home', { work: '', does: 'Lock Door', touches: '' }],
+    ['Leave home', { work: ', in 2 steps', does: '', touches: 'Door' }],
+  ],
+  'call.byTool': [['Leave home', 'run_scene', '']],
+  'approval.text': [[REQUEST], [{ ...REQUEST, hub: 'Cabin', count: 2, nowMs: DAY - 24 * HOUR_MS }]],
+  'leak.text': [['Door']],
+  'smoke.text': [['Door']],
+  'carbonMonoxide.text': [['Door']],
+  'battery.text': [['Door']],
+  'lock.alarms': [['Door']],
+  'lock.text': [['Door is jammed']],
+  'lost.text': [
+    ['Door', HOUR_MS],
+    ['Door', 47 * HOUR_MS],
+    ['Door', 72 * HOUR_MS],
+  ],
+  'agents.named': [['claude']],
+  'agents.stopped': [['claude', 'its time is over']],
+  'agents.failed': [
+    ['claude', 'Lamp did not answer', true],
+    ['claude', 'Lamp did not answer', false],
+  ],
+  'agents.ending': [['claude', DAY]],
+  'token.text': [['claude', DAY]],
+  'certificate.text': [[DAY]],
+  'certificate.notRenewed.text': [['The certificate could not be renewed']],
+  'backup.text': [['The last backup is 9 days old.']],
+  'update.text': [['Lamp', '1.2']],
+  'update.hub': [['1.2']],
+  'disk.text': [[120]],
+  'tool.text': [['claude', 'Unlock', DAY]],
+};
+
+type Saying = string | ((...values: readonly unknown[]) => unknown);
+
+/** Every text and every function of a language, with its name. */
+function entriesOf(value: unknown, name = ''): readonly (readonly [string, Saying])[] {
+  if (typeof value === 'string' || typeof value === 'function') return [[name, value as Saying]];
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, inner]) => textsOf(inner, name === '' ? key : `${name}.${key}`));
+  return Object.entries(value).flatMap(([key, inner]) => entriesOf(inner, name === '' ? key : `${name}.${key}`));
+}
+
+/** Every text of a language with its name, and what each function returns for its samples. */
+function textsOf(value: unknown): readonly (readonly [string, unknown])[] {
+  return entriesOf(value).flatMap(([name, entry]) => {
+    if (typeof entry === 'string') return [[name, entry] as const];
+    const samples = SAMPLES[name] ?? SAMPLES[name.slice(0, name.lastIndexOf('.'))];
+    if (!samples) throw new Error(`SAMPLES has no arguments for ${name}`);
+    return samples.map((sample) => [name, entry(...sample)] as const);
+  });
 }
 
 const door = { id: 'door', name: 'Front door', area: 'Hall' };
@@ -19,12 +91,21 @@ const unlock = { tool: 't', title: 'Unlock', params: { device_id: 'door', pin: '
 describe.each(NOTICE_LANGUAGES)('the notices in %s', (language) => {
   const texts = NOTICE_TEXTS[language];
 
-  test('have no empty text and no blank at an end', () => {
-    for (const [name, words] of textsOf(texts)) expect.soft(words.trim() === words && words !== '', name).toBe(true);
+  test('have no empty text, no blank at an end, and no place that nothing fills', () => {
+    for (const [name, words] of textsOf(texts)) {
+      expect.soft(words, name).toEqual(expect.stringMatching(name.startsWith('call.') ? /\S$/ : /^\S(.*\S)?$/s));
+      expect.soft(words, name).not.toMatch(/undefined|\[object|NaN|Invalid Date/);
+    }
   });
 
-  test('have words for each alarm of a lock', () => {
-    for (const alarm of LOCK_ALARMS) expect(texts.lock.text('Door', texts.lock.alarms[alarm]).length).toBeGreaterThan(10);
+  test('have the same functions as the English ones', () => {
+    const functionsOf = (of: NoticeTexts) => entriesOf(of).flatMap(([name, entry]) => (typeof entry === 'function' ? [name] : []));
+    expect(functionsOf(texts)).toEqual(functionsOf(NOTICE_TEXTS.en));
+  });
+
+  test('name the lock in words of their own for each of its alarms', () => {
+    const said = LOCK_ALARMS.map((alarm) => texts.lock.text(texts.lock.alarms[alarm]('Door')));
+    expect(said.filter((words) => words.includes('Door'))).toEqual([...new Set(said)]);
   });
 });
 

@@ -40,11 +40,11 @@ export class DnsCommand implements DnsRecords {
     const { command, env, timeoutMs = TIMEOUT_MS } = this.#options;
     const [program = '', ...args] = command;
     const passed = Object.fromEntries(PASSED_VARIABLES.flatMap((key) => (env[key] === undefined ? [] : [[key, env[key]]])));
-    const told = { ATMO_DNS_ACTION: action, ATMO_DNS_NAME: name, ATMO_DNS_VALUE: value };
+    const variables = { ATMO_DNS_ACTION: action, ATMO_DNS_NAME: name, ATMO_DNS_VALUE: value };
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     limit.throwIfAborted();
     // A group of its own, so that what the command started ends with it.
-    const child = spawn(program, args, { env: { ...passed, ...told }, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'], detached: true });
+    const child = spawn(program, args, { env: { ...passed, ...variables }, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'], detached: true });
     const outcome = await outcomeOf(child, limit);
     signal.throwIfAborted();
     if (outcome !== undefined)

@@ -30,12 +30,12 @@ const VERBS: Readonly<Record<string, string>> = {
   Stop: 'Anhalten',
   Start: 'Starten',
   'Set the cooking of': 'Garen einstellen',
-  Pause: 'Unterbrechen',
+  Pause: 'Pausieren',
   Resume: 'Fortsetzen',
   'Set the temperature of': 'Temperatur einstellen',
   'Change the temperature of': 'Temperatur ändern',
   'Set the speed of': 'Geschwindigkeit einstellen',
-  'Set the mode of': 'Betriebsart einstellen',
+  'Set the mode of': 'Modus einstellen',
   'Set the smoke sensitivity of': 'Empfindlichkeit für Rauch einstellen',
   Test: 'Testen',
   'Run an action of': 'Eine Aktion ausführen',
@@ -50,7 +50,7 @@ const CALL: CallWords = {
     const where = places === undefined ? '' : ` an ${places} Stellen`;
     return `${count} ${kind === 'devices' ? 'Geräte' : 'Dinge'}${where}`;
   },
-  andMore: (names, more) => `${names} und ${more} weitere`,
+  andMore: (names, more) => `${names} und ${more} ${more === 1 ? 'weiteres' : 'weitere'}`,
   runs: (program) => `, führt aus: ${program}`,
   inSteps: (count) => `, in ${count} ${count === 1 ? 'Schritt' : 'Schritten'}`,
   call: (named, { work, does, touches }) => {
@@ -67,8 +67,8 @@ export const de: NoticeTexts = {
     title: 'Freigabe nötig',
     text: ({ agent, hub, call, count, untilMs, nowMs }) => {
       const more = count === 1 ? '' : ` (${count} solche Anfragen warten)`;
-      const isToday = dateText(untilMs) === dateText(nowMs);
-      const until = isToday ? `${clockTime(untilMs)} Uhr` : `${clockTime(untilMs)} Uhr am ${dayText(untilMs)}`;
+      const day = dayText(untilMs);
+      const until = day === dayText(nowMs) ? `${clockTime(untilMs)} Uhr` : `${clockTime(untilMs)} Uhr am ${day}`;
       const who = hub === undefined ? agent : `${agent} vom Hub ${quoted(hub)}`;
       return `${who} möchte: ${call}${more}. Entscheide bis ${until}.`;
     },
@@ -77,25 +77,25 @@ export const de: NoticeTexts = {
   smoke: { title: 'Rauchalarm', text: (where) => `${where} meldet Rauch.` },
   carbonMonoxide: {
     title: 'Kohlenmonoxid',
-    text: (where) => `${where} meldet Kohlenmonoxid. Verlass den Raum und lass Luft herein.`,
+    text: (where) => `${where} meldet Kohlenmonoxid. Öffne ein Fenster und verlass sofort das Haus.`,
   },
   battery: { title: 'Batterie schwach', text: (where) => `Die Batterie von ${where} ist schwach.` },
   lock: {
     title: 'Schloss',
     alarms: {
-      LockJammed: 'klemmt',
-      LockFactoryReset: 'wurde auf die Werkseinstellungen zurückgesetzt',
-      LockRadioPowerCycled: 'hat seinen Funk aus- und eingeschaltet',
-      WrongCodeEntryLimit: 'hat zu oft falsche Codes bekommen',
-      FrontEsceutcheonRemoved: 'hat seine vordere Abdeckung verloren',
-      DoorForcedOpen: 'meldet, dass die Tür aufgebrochen wurde',
-      DoorAjar: 'meldet, dass die Tür offen steht',
-      ForcedUser: 'wurde mit einem Code geöffnet, der eine Bedrohung meldet',
+      LockJammed: (where) => `${where} klemmt`,
+      LockFactoryReset: (where) => `${where} wurde auf die Werkseinstellungen zurückgesetzt`,
+      LockRadioPowerCycled: (where) => `${where} hat seinen Funk aus- und eingeschaltet`,
+      WrongCodeEntryLimit: (where) => `An ${where} wurde zu oft ein falscher Code eingegeben`,
+      FrontEsceutcheonRemoved: (where) => `${where} hat seine vordere Abdeckung verloren`,
+      DoorForcedOpen: (where) => `${where} meldet, dass die Tür aufgebrochen wurde`,
+      DoorAjar: (where) => `${where} meldet, dass die Tür offen steht`,
+      ForcedUser: (where) => `${where} wurde mit dem Notfallcode geöffnet`,
     },
-    text: (where, alarm) => `${where} ${alarm}. Sieh nach.`,
+    text: (alarm) => `${alarm}. Sieh nach.`,
   },
   lost: {
-    title: 'Gerät verloren',
+    title: 'Gerät antwortet nicht',
     text: (where, forMs) => `${where} antwortet seit ${hoursText(forMs)} nicht. Prüf den Strom und den Abstand zum Hub.`,
   },
   agents: {
@@ -109,9 +109,12 @@ export const de: NoticeTexts = {
       return `${what} ist fehlgeschlagen: ${problem}.${rest}`;
     },
     ending: (what, atMs) => `${what} endet am ${dayText(atMs)}.`,
-    timeOver: 'die Zeit ist um',
-    wasEnded: 'von Hand beendet',
-    unknown: 'der Grund ist nicht bekannt',
+    causes: {
+      lifetime_over: 'Die Zeit ist um',
+      token_revoked: 'Das Token oder eines, von dem es stammt, wurde widerrufen',
+      token_invalid: 'Das Token gilt nicht mehr',
+    },
+    unknown: 'Der Grund ist nicht bekannt',
   },
   token: {
     title: 'Ein Token endet bald',
@@ -128,13 +131,12 @@ export const de: NoticeTexts = {
     },
     notRenewed: {
       title: 'Zertifikat nicht erneuert',
-      text: (problem) =>
-        `Der Hub hat das Zertifikat für seinen Namen nicht bekommen oder nicht erneuern können. Er versucht es von selbst wieder, nach einem Neustart sofort. ${problem}`,
+      text: (problem) => `${problem}. Der Hub versucht es von selbst wieder, nach einem Neustart sofort.`,
     },
   },
-  backup: { title: 'Sicherung überfällig', text: (problem) => `Es fehlt eine neue Sicherung des Hubs. ${problem}` },
+  backup: { title: 'Sicherung überfällig', text: (problem) => `Der Hub ist seit Längerem nicht gesichert. ${problem}` },
   update: {
-    title: 'Aktualisierung da',
+    title: 'Aktualisierung verfügbar',
     text: (device, version) => `Auf ${device} lässt sich Version ${version} installieren.`,
     hub: (version) => `Version ${version} des Hubs lässt sich installieren.`,
   },
@@ -147,7 +149,7 @@ export const de: NoticeTexts = {
 };
 
 function dayText(atMs: number): string {
-  return new Date(atMs).toLocaleDateString('de', { day: 'numeric', month: 'long', year: 'numeric' });
+  return dateText(atMs, 'de');
 }
 
 function hoursText(ms: number): string {

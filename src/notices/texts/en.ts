@@ -11,8 +11,8 @@ export const en: NoticeTexts = {
     title: 'Approval needed',
     text: ({ agent, hub, call, count, untilMs, nowMs }) => {
       const more = count === 1 ? '' : ` (${count} requests like this wait)`;
-      const day = dateText(untilMs);
-      const until = day === dateText(nowMs) ? clockTime(untilMs) : `${clockTime(untilMs)} on ${day}`;
+      const day = dayText(untilMs);
+      const until = day === dayText(nowMs) ? clockTime(untilMs) : `${clockTime(untilMs)} on ${day}`;
       const who = hub === undefined ? agent : `${agent} of the hub ${quoted(hub)}`;
       return `${who} wants: ${call}${more}. Decide until ${until}.`;
     },
@@ -21,25 +21,25 @@ export const en: NoticeTexts = {
   smoke: { title: 'Smoke alarm', text: (where) => `${where} senses smoke.` },
   carbonMonoxide: {
     title: 'Carbon monoxide',
-    text: (where) => `${where} senses carbon monoxide. Leave the room and let air in.`,
+    text: (where) => `${where} senses carbon monoxide. Open a window and leave the house at once.`,
   },
   battery: { title: 'Battery low', text: (where) => `The battery of ${where} is low.` },
   lock: {
     title: 'Lock',
     alarms: {
-      LockJammed: 'is jammed',
-      LockFactoryReset: 'was reset to its factory settings',
-      LockRadioPowerCycled: 'switched its radio off and on',
-      WrongCodeEntryLimit: 'got wrong codes too often',
-      FrontEsceutcheonRemoved: 'lost its front cover',
-      DoorForcedOpen: 'reports that its door was forced open',
-      DoorAjar: 'reports that its door stands open',
-      ForcedUser: 'was opened with a code that means threat',
+      LockJammed: (where) => `${where} is jammed`,
+      LockFactoryReset: (where) => `${where} was reset to its factory settings`,
+      LockRadioPowerCycled: (where) => `${where} switched its radio off and on`,
+      WrongCodeEntryLimit: (where) => `${where} got wrong codes too often`,
+      FrontEsceutcheonRemoved: (where) => `${where} lost its front cover`,
+      DoorForcedOpen: (where) => `${where} reports that its door was forced open`,
+      DoorAjar: (where) => `${where} reports that its door stands open`,
+      ForcedUser: (where) => `${where} was opened with the emergency code`,
     },
-    text: (where, alarm) => `${where} ${alarm}. Go and look.`,
+    text: (alarm) => `${alarm}. Go and look.`,
   },
   lost: {
-    title: 'Device lost',
+    title: 'Device does not answer',
     text: (where, forMs) => `${where} has not answered for ${hoursText(forMs)}. Look at its power and its distance to the hub.`,
   },
   agents: {
@@ -49,23 +49,26 @@ export const en: NoticeTexts = {
     endingTitle: { automation: 'Automation is about to end', agent: 'Agent is about to end' },
     stopped: (what, reason) => `${what} has stopped: ${reason}.`,
     failed: (what, problem, isPaused) => `${what} failed: ${problem}.${isPaused ? ' It pauses and tries again later.' : ''}`,
-    ending: (what, atMs) => `${what} ends on ${dateText(atMs)}.`,
-    timeOver: 'its time is over',
-    wasEnded: 'it was ended',
+    ending: (what, atMs) => `${what} ends on ${dayText(atMs)}.`,
+    causes: {
+      lifetime_over: 'its time is over',
+      token_revoked: 'its token, or one that it comes from, was revoked',
+      token_invalid: 'its token is not valid any more',
+    },
     unknown: 'the reason is not known',
   },
   token: {
     title: 'A token is about to end',
-    text: (agent, atMs) => `The token of ${agent} ends on ${dateText(atMs)}. Make a new one if it is still needed.`,
+    text: (agent, atMs) => `The token of ${agent} ends on ${dayText(atMs)}. Make a new one if it is still needed.`,
   },
   certificate: {
     title: 'A certificate is about to end',
     text: {
-      authority: (atMs) => `The certificate of the page ends on ${dateText(atMs)}. Every browser has to trust the new one.`,
-      page: (atMs) => `The certificate of the page ends on ${dateText(atMs)}. Put a new one in the place of its files.`,
-      name: (atMs) => `The certificate of the hub's name ends on ${dateText(atMs)}. The hub tries again and again to renew it.`,
+      authority: (atMs) => `The certificate of the page ends on ${dayText(atMs)}. Every browser has to trust the new one.`,
+      page: (atMs) => `The certificate of the page ends on ${dayText(atMs)}. Put a new one in the place of its files.`,
+      name: (atMs) => `The certificate of the hub's name ends on ${dayText(atMs)}. The hub tries again and again to renew it.`,
       mesh: (atMs) =>
-        `The certificate of this hub in its mesh ends on ${dateText(atMs)}. Start the hub that let it in, which renews it, or run atmo mesh renew.`,
+        `The certificate of this hub in its mesh ends on ${dayText(atMs)}. Start the hub that let it in, which renews it, or run atmo mesh renew.`,
     },
     notRenewed: {
       title: 'A certificate was not renewed',
@@ -85,6 +88,10 @@ export const en: NoticeTexts = {
   },
   tool: { title: 'Tool used', text: (who, tool, atMs) => `${who} used ${tool} at ${clockTime(atMs)}.` },
 };
+
+function dayText(atMs: number): string {
+  return dateText(atMs, 'en-GB');
+}
 
 function hoursText(ms: number): string {
   const hours = Math.floor(ms / HOUR_MS);

@@ -23,13 +23,17 @@ export type LockAlarm = (typeof LOCK_ALARMS)[number];
  */
 export type CertificateOf = 'authority' | 'page' | 'name' | 'mesh';
 
+/** Why an agent ended by itself. */
+export type EndCause = 'lifetime_over' | 'token_revoked' | 'token_invalid';
+
 /** What a device senses. `where` is its name and room. */
 interface DeviceText {
   readonly title: string;
   readonly text: (where: string) => string;
 }
 
-interface RequestFacts {
+/** What a message says about requests for approval. */
+export interface RequestFacts {
   readonly agent: string;
   /** Name of the other hub to which the agent belongs. */
   readonly hub?: string;
@@ -51,8 +55,9 @@ export interface NoticeTexts {
   readonly battery: DeviceText;
   readonly lock: {
     readonly title: string;
-    readonly alarms: Readonly<Record<LockAlarm, string>>;
-    readonly text: (where: string, alarm: string) => string;
+    /** What each alarm says about a lock, without the last dot. */
+    readonly alarms: Readonly<Record<LockAlarm, (where: string) => string>>;
+    readonly text: (alarm: string) => string;
   };
   readonly lost: { readonly title: string; readonly text: (where: string, forMs: number) => string };
   readonly agents: {
@@ -63,8 +68,8 @@ export interface NoticeTexts {
     readonly stopped: (what: string, reason: string) => string;
     readonly failed: (what: string, problem: string, isPaused: boolean) => string;
     readonly ending: (what: string, atMs: number) => string;
-    readonly timeOver: string;
-    readonly wasEnded: string;
+    /** Why one ended by itself. */
+    readonly causes: Readonly<Record<EndCause, string>>;
     readonly unknown: string;
   };
   readonly token: { readonly title: string; readonly text: (agent: string, atMs: number) => string };
@@ -91,9 +96,7 @@ export function clockTime(atMs: number): string {
   return new Date(atMs).toTimeString().slice(0, 5);
 }
 
-/** Returns the day in the zone of the machine, such as `2026-05-01`. */
-export function dateText(atMs: number): string {
-  const date = new Date(atMs);
-  const [month, day] = [date.getMonth() + 1, date.getDate()].map((part) => String(part).padStart(2, '0'));
-  return `${date.getFullYear()}-${month}-${day}`;
+/** Returns the day in the zone of the machine, such as `1 May 2026` for `en-GB`. */
+export function dateText(atMs: number, locale: string): string {
+  return new Date(atMs).toLocaleDateString(locale, { day: 'numeric', month: 'long', year: 'numeric' });
 }
