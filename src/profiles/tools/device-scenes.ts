@@ -26,8 +26,8 @@ const HELD_BY: Readonly<Record<string, string>> = { LevelControl: 'brightness', 
 /** Codes of errors which show that a device does not keep the scene. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set(['CLUSTER_STATUS', 'NOT_SUPPORTED']);
 const PARALLEL = 16;
-/** Time between the reads of a light after a recall. */
-const POLL_MS = 250;
+/** Time between the first two reads of a light after a recall, then twice as long each time. */
+const FIRST_POLL_MS = 50;
 /** Time for which a light may take to show the scene; then it gets its commands. */
 const SETTLE_MS = 750;
 
@@ -140,10 +140,10 @@ export class DeviceScenes {
 
   async #showsInTime(member: SceneMember, { signal, clock }: RecallOptions): Promise<boolean> {
     const endMs = clock.monotonic() + SETTLE_MS;
-    for (;;) {
+    for (let pollMs = FIRST_POLL_MS; ; pollMs *= 2) {
       if (await this.#shows(member, signal)) return true;
       if (signal.aborted || clock.monotonic() >= endMs) return false;
-      await pause(clock, POLL_MS, signal);
+      await pause(clock, pollMs, signal);
     }
   }
 
