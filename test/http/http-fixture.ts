@@ -125,7 +125,7 @@ const unusedHttpParts: Pick<HttpApiCollaborators, 'meshDrops' | 'registrations' 
 /** A httpApi over a real pipeline, without a socket. */
 export function makeHttpApi(
   extra: Partial<HttpApiCollaborators> = {},
-  { host = '127.0.0.1', port = PORT, tls, pipeline, ...collaborators }: FixtureOptions = {},
+  { host = '127.0.0.1', port = PORT, tls, proxyUrl, pipeline, ...collaborators }: FixtureOptions = {},
 ) {
   const meshProxy = new MeshProxy(() => collaborators.ports);
   const setup = makePipeline(
@@ -162,7 +162,7 @@ export function makeHttpApi(
       logger: createLogger('debug', (line) => logged.push(line)),
       ...extra,
     },
-    { host, port, ...(tls && { tls }) },
+    { host, port, ...(tls && { tls }), ...(proxyUrl !== undefined && { proxyUrl }) },
   );
   const addTool = (input: Parameters<typeof makeTool>[0]) => setup.registry.register(makeTool(input));
   return { ...setup, capabilities, httpApi, directory, readings, metrics, logged, addTool };

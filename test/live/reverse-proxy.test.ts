@@ -16,6 +16,8 @@ import { RunningHub } from './running-hub.ts';
 const NAME = 'hub.example.org';
 const ORIGIN = `https://${NAME}`;
 const HUB_PORT = 8081;
+/** Port of a server that passes on what clients send as Host. */
+const LAX_PORT = 8443;
 /** Two clients of the proxy. */
 const [PHONE, STRANGER] = ['10.77.0.50', '10.77.0.66'] as const;
 const DAY_MS = 86_400_000;
@@ -56,18 +58,26 @@ function writeCertificates(): string {
   return authority.certificate;
 }
 
-/** The server of the page docs/trusted-certificate.md, word for word but for the places of its files. */
+/** The server of the page docs/trusted-certificate.md, word for word but for the places of its files, and beside it one that is lax. */
 function writeNginxConfig(): string {
   const [server = ''] = blocksOf('docs/trusted-certificate.md', ['nginx']);
   expect(server).toContain('proxy_pass');
   const places = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${join(folder, name)};`);
   const file = join(folder, 'nginx.conf');
   const main = `daemon off;\nuser root;\npid ${join(folder, 'nginx.pid')};\nevents {}\n`;
-  writeFileSync(file, `${main}http {\naccess_log off;\n${places.join('\n')}\n${server.replaceAll('/etc/ssl/', `${folder}/`)}\n}\n`);
+  const servers = `${server}\n${laxOf(server)}`.replaceAll('/etc/ssl/', `${folder}/`);
+  writeFileSync(file, `${main}http {\naccess_log off;\n${places.join('\n')}\n${servers}\n}\n`);
   return file;
 }
 
+function laxOf(server: string): string {
+  const lax = server.replace('listen 443', `listen ${LAX_PORT}`).replace(`Host ${NAME};`, 'Host $http_host;');
+  expect(lax).toContain('proxy_set_header Host $http_host;');
+  return lax;
+}
+
 interface Ask {
+  readonly port?: number;
   readonly from?: string;
   readonly headers?: Record<string, string>;
   readonly method?: string;
@@ -75,11 +85,11 @@ interface Ask {
 }
 
 /** Asks as a browser at one of the clients does, which trusts the authority of the proxy. */
-async function opened(path: string, { from = PHONE, headers = {}, method = 'GET', body }: Ask = {}): Promise<IncomingMessage> {
+async function opened(path: string, { port = 443, from = PHONE, headers = {}, method = 'GET', body }: Ask = {}): Promise<IncomingMessage> {
   const sent = { host: NAME, authorization: `Bearer ${token}`, ...headers };
   const outgoing = request({
     host: '10.77.0.1',
-    port: 443,
+    port,
     servername: NAME,
     ca,
     localAddress: from,
@@ -113,13 +123,20 @@ describe('a hub behind the nginx of docs/trusted-certificate.md', () => {
     expect((await post({ origin: ORIGIN })).status).toBe(200);
   });
 
-  test('refuses pages of other sites, and names that are not its own', async () => {
+  test('refuses pages of other sites', async () => {
     for (const origin of ['https://evil.example', `http://${NAME}`, `${ORIGIN}:8081`, `http://127.0.0.1:${HUB_PORT}`, 'null']) {
       expect([origin, (await post({ origin })).status]).toEqual([origin, 403]);
     }
-    for (const host of ['evil.example', `${NAME}:8081`, `${NAME}.evil.example`]) {
-      expect([host, (await asked('/api/v1/me', { headers: { host } })).status]).toEqual([host, 403]);
+  });
+
+  test('never takes a client of the proxy for a program on its own machine, even if the proxy passes on what the client sends', async () => {
+    const loopback = ['127.0.0.1', 'localhost', '[::1]'].map((host) => `${host}:${HUB_PORT}`);
+    for (const host of [...loopback, 'evil.example', `${NAME}:${HUB_PORT}`, `${NAME}.evil.example`]) {
+      expect([host, (await asked('/api/v1/me', { port: LAX_PORT, headers: { host } })).status]).toEqual([host, 403]);
+      const whole = `http://${host}/api/v1/me`;
+      expect([whole, (await asked(whole, { port: LAX_PORT, headers: { host } })).status]).toEqual([whole, 403]);
     }
+    expect((await asked('/api/v1/me', { port: LAX_PORT })).status).toBe(200);
   });
 
   test('lets events through as they happen', async () => {
@@ -142,18 +159,22 @@ describe('a hub behind the nginx of docs/trusted-certificate.md', () => {
     unknown.destroy();
   });
 
-  test('locks out who guesses tokens, whatever that client writes into X-Forwarded-For, and nobody else', async () => {
+  test('locks out who guesses tokens, whatever that client writes into Host and X-Forwarded-For, and nobody else', async () => {
     const guess = (number: number, from: string) =>
       asked('/api/v1/me', {
         from,
-        headers: { authorization: `Bearer wrong-${number}`, 'x-forwarded-for': `192.0.2.${number}, 127.0.0.1` },
+        headers: {
+          host: `127.0.0.1:${HUB_PORT}`,
+          authorization: `Bearer wrong-${number}`,
+          'x-forwarded-for': `192.0.2.${number}, 127.0.0.1`,
+        },
       });
     for (let number = 0; number < 100; number++) expect((await guess(number, STRANGER)).status).toBe(401);
     expect((await guess(100, STRANGER)).status).toBe(429);
     expect((await guess(101, PHONE)).status).toBe(401);
     expect((await asked('/api/v1/me')).status).toBe(200);
     const local = await fetch(`http://127.0.0.1:${HUB_PORT}/api/v1/me`, {
-      headers: { authorization: 'Bearer wrong-102', 'x-forwarded-for': STRANGER },
+      headers: { authorization: 'Bearer wrong-102' },
     });
     expect(local.status).toBe(401);
   });

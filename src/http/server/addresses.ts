@@ -6,6 +6,8 @@ const DEFAULT_PORT = { http: '80', https: '443' } as const;
 interface Addressing {
   readonly host: string | undefined;
   readonly origin: string | undefined;
+  /** Whether a proxy has passed the request on, by what its headers say. */
+  readonly isForwarded: boolean;
 }
 
 /** The listener that received a request. It knows under which names clients may reach the hub. */
@@ -23,14 +25,24 @@ export function isProxied(host: string | undefined, { scheme, proxy }: Pick<List
   return scheme === 'http' && proxy !== undefined && host?.toLowerCase() === proxy.host;
 }
 
+const FORWARDING_HEADERS = ['x-forwarded-for', 'x-real-ip', 'forwarded'] as const;
+
+/** Returns whether a request has a header that proxies write into what they pass on. */
+export function wasForwarded(headers: Pick<Headers, 'has'>): boolean {
+  return FORWARDING_HEADERS.some((name) => headers.has(name));
+}
+
 /**
  * Returns why the Host or Origin header is refused; undefined if both are valid. Checking Host prevents DNS rebinding. Checking Origin
  * keeps out the pages of other sites. Both checks apply to every route.
  */
-export function refuseAddressing({ host, origin }: Addressing, listener: ListenerAddress): string | undefined {
+export function refuseAddressing({ host, origin, isForwarded }: Addressing, listener: ListenerAddress): string | undefined {
   const { scheme, port, proxy } = listener;
   if (isProxied(host, listener))
     return origin === undefined || origin.toLowerCase() === proxy?.origin ? undefined : foreignPage(proxy?.origin);
+  // A proxy that passes on the Host of its clients would otherwise let each of them pose as a program on this machine.
+  if (scheme === 'http' && proxy && isForwarded)
+    return `A request that a proxy has passed on needs the Host of http.proxy_url: let the proxy always send ${proxy.host}`;
   if (host === undefined || !isOwnHost(host, listener)) {
     const whose = scheme === 'http' ? 'a loopback name or address' : "a name or address of the hub's certificate";
     return `The Host header has to be ${whose} with port ${port}, such as 127.0.0.1:${port}; other names are set by http.tls.names`;

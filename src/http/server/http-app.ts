@@ -8,7 +8,7 @@ import type { HubContext } from '../../core/context.ts';
 import { nearestTexts } from '../../core/edit-distance.ts';
 import { AtmoError, ERROR_CODES, toAtmoError } from '../../core/errors.ts';
 import { pollSockets } from '../../core/health.ts';
-import { isProxied, proxiedSource, refuseAbsolute, refuseAddressing, sourceOf } from './addresses.ts';
+import { isProxied, proxiedSource, refuseAbsolute, refuseAddressing, sourceOf, wasForwarded } from './addresses.ts';
 import { type Answer, httpErrors, MAX_TARGET_CHARS, problem, targetTooLong } from './answer.ts';
 import { parseQuery } from './query.ts';
 import type { ReadRateLimiter, TokenGuessLockout } from './rate-limits.ts';
@@ -76,11 +76,12 @@ class RouteDispatcher {
   refuseAddress(context: HonoContext): Response | undefined {
     const { headers, url } = context.req.raw;
     const { incoming } = context.env ?? {};
-    const addressing = { host: headers.get('host') ?? undefined, origin: headers.get('origin') ?? undefined };
+    const [host, origin] = [headers.get('host') ?? undefined, headers.get('origin') ?? undefined];
     const { isOwnName, port, proxy } = this.#collaborators;
     const scheme = isEncrypted(incoming, url) ? 'https' : 'http';
     const reason =
-      refuseAddressing(addressing, { scheme, port: port(), isOwnName, proxy }) ?? refuseAbsolute(incoming?.url, addressing.host);
+      refuseAddressing({ host, origin, isForwarded: wasForwarded(headers) }, { scheme, port: port(), isOwnName, proxy }) ??
+      refuseAbsolute(incoming?.url, host);
     if (reason !== undefined) return this.#refuse(context, new AtmoError('PERMISSION_DENIED', reason));
     if (url.length > MAX_TARGET_CHARS) return this.#refuse(context, targetTooLong(), 414);
     return undefined;

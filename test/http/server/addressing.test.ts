@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isLoopback, proxiedSource, refuseAbsolute, refuseAddressing } from '../../../src/http/server/addresses.ts';
+import { isLoopback, proxiedSource, refuseAbsolute, refuseAddressing, wasForwarded } from '../../../src/http/server/addresses.ts';
 import { requireTls } from '../../../src/http/server/http-server.ts';
 import { ask, HOST, makeHttpApi, PORT } from '../http-fixture.ts';
 
@@ -87,7 +87,7 @@ describe('the Host and Origin of every route', () => {
 
 describe('a name of the certificate', () => {
   const entrance = (scheme: 'http' | 'https') => ({ scheme, port: PORT, isOwnName: (name: string) => name === 'attic.local' });
-  const addressing = { host: `attic.local:${PORT}`, origin: undefined };
+  const addressing = { host: `attic.local:${PORT}`, origin: undefined, isForwarded: false };
 
   test('counts over TLS alone: over plain HTTP any page could have it resolved to this machine', () => {
     expect(refuseAddressing(addressing, entrance('https'))).toBeUndefined();
@@ -104,7 +104,7 @@ describe('a name of the certificate', () => {
 describe('a reverse proxy on this machine', () => {
   const proxy = new URL('https://hub.example.org/');
   const entrance = (scheme: 'http' | 'https') => ({ scheme, port: PORT, isOwnName: () => false, proxy });
-  const addressing = { host: 'hub.example.org', origin: undefined };
+  const addressing = { host: 'hub.example.org', origin: undefined, isForwarded: true };
 
   test('passes on requests for its own name alone, and only over plain HTTP, which no other machine can use', () => {
     expect(refuseAddressing(addressing, entrance('http'))).toBeUndefined();
@@ -113,6 +113,21 @@ describe('a reverse proxy on this machine', () => {
     for (const host of [undefined, 'hub.example.org:8081', 'evil.example', 'hub.example.org.evil.example']) {
       expect([host, refuseAddressing({ ...addressing, host }, entrance('http'))]).toEqual([host, expect.stringContaining('Host')]);
     }
+  });
+
+  test.each([HOST, `localhost:${PORT}`, `[::1]:${PORT}`])('that passes on the Host %s of a client does not make it local', (host) => {
+    expect(refuseAddressing({ ...addressing, host }, entrance('http'))).toContain('let the proxy always send hub.example.org');
+    expect(refuseAddressing({ ...addressing, host, isForwarded: false }, entrance('http'))).toBeUndefined();
+    expect(refuseAddressing({ ...addressing, host }, { ...entrance('http'), proxy: undefined })).toBeUndefined();
+  });
+
+  test.each(['X-Forwarded-For', 'X-Real-IP', 'Forwarded'])('is known by %s', async (name) => {
+    const { httpApi } = makeHttpApi({}, { proxyUrl: proxy.href });
+    expect((await ask(httpApi, '/api/v1/tools')).status).toBe(200);
+    const answer = await ask(httpApi, '/api/v1/tools', { headers: { [name]: '192.0.2.7' } });
+    expect([answer.status, answer.json.detail]).toEqual([403, expect.stringContaining('http.proxy_url')]);
+    expect((await ask(httpApi, '/api/v1/tools', { headers: { host: proxy.host, [name]: '192.0.2.7' } })).status).toBe(200);
+    expect(wasForwarded(new Headers({ host: HOST }))).toBe(false);
   });
 
   test('is the only origin of its pages', () => {
