@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { MeshPorts } from '../calls/mesh-ports.ts';
 import type { ToolRegistrar } from '../calls/registration/tool-registrar.ts';
 import type { UsageCounter } from '../calls/usage.ts';
+import { hostEntry } from '../connectors/web/address-policy.ts';
 import { lazyFetch } from '../connectors/web/web-connector.ts';
 import type { PeopleDirectory, SignInService } from '../core/auth/people.ts';
 import type { Authenticator, Authorizer, Principal } from '../core/auth/principal.ts';
@@ -424,7 +425,7 @@ function listenOptions(
 /** Returns what the hub needs to get a certificate. Its requests go to public addresses and to the directory that the owner named. */
 function acmeOptions(config: HubConfig['http']['tls']['acme']): Pick<TlsOptions, 'acme'> {
   if (!config) return {};
-  const fetch = lazyFetch([new URL(config.directory).host], 'http.tls.acme.directory', config.caFile);
+  const fetch = lazyFetch([hostEntry(config.directory)], 'http.tls.acme.directory', config.caFile);
   return { acme: { config, fetch, dns: new DnsCommand({ command: config.dnsCommand, env: process.env }) } };
 }
 

@@ -3,7 +3,7 @@ import { agentNameOf } from '../auth/people/household.ts';
 import type { AgentRecord } from '../automations/agent-store.ts';
 import type { PushConfig } from '../connectors/push/push-config.ts';
 import { PUSH_HOSTS_SETTING, WebPush } from '../connectors/push/web-push.ts';
-import { VersionCheck, versionTool } from '../connectors/web/version-check.ts';
+import { hostEntry } from '../connectors/web/address-policy.ts';
 import { lazyFetch } from '../connectors/web/web-connector.ts';
 import type { PeopleDirectory } from '../core/auth/people.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
@@ -23,6 +23,7 @@ import { noticeTools } from '../tools/builtin/notice-tools.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import type { Infrastructure } from './infrastructure.ts';
 import type { ToolServices } from './tool-services.ts';
+import { VersionCheck, versionTool } from './version-check.ts';
 
 interface NoticeOptions {
   /** The ways that the owner configured. */
@@ -106,9 +107,13 @@ interface VersionOptions extends Pick<ToolServices, 'registry'>, Pick<NoticeOpti
 }
 
 /** Registers the tool for the version of the hub, and starts to look for newer ones. The owner's own host may be in a private network. */
-async function openVersions({ clock, logger }: Infrastructure, { registry, stack, running, url }: VersionOptions): Promise<VersionCheck> {
-  const fetch = lazyFetch(url === undefined ? [] : [new URL(url).host], 'updates.version_url');
-  const versions = new VersionCheck({ clock, logger: logger.child({ module: 'updates' }), fetch }, { running, url });
+async function openVersions(
+  { clock, store, logger: parent }: Infrastructure,
+  { registry, stack, running, url }: VersionOptions,
+): Promise<VersionCheck> {
+  const logger = parent.child({ module: 'updates' });
+  const fetch = lazyFetch(url === undefined ? [] : [hostEntry(url)], 'updates.version_url');
+  const versions = new VersionCheck({ clock, store, logger, fetch }, { running, url });
   registry.register(versionTool(versions));
   await stack.start(versions);
   return versions;

@@ -22,6 +22,12 @@ export function hostRule(entries: readonly string[]): HostRule {
   return (url, address) => rules.some((rule) => rule(url, address));
 }
 
+/** Returns the entry that allows the host of an address of the web at the port of this address alone. */
+export function hostEntry(address: string): string {
+  const url = new URL(address);
+  return `${url.hostname}:${portOf(url)}`;
+}
+
 function entryRule(entry: string): HostRule {
   if (entry.includes('/')) {
     const rule = parseNetwork(entry);

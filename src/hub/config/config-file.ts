@@ -105,7 +105,7 @@ export const CONFIG_SCHEMA = {
       max_mb: { ...positive, default: 256 },
     }),
     backup: section({ folder: { type: 'string', minLength: 1 } }),
-    updates: section({ version_url: { type: 'string', pattern: '^https?://[^/\\s]', maxLength: 500 } }),
+    updates: section({ version_url: { type: 'string', pattern: '^https://[^@\\s]+$', maxLength: 500 } }),
     profiles: { type: 'string' },
     history: section({
       raw_days: { ...positive, default: 7 },

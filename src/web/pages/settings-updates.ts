@@ -94,7 +94,7 @@ function versionView({
       newer === undefined
         ? nothing
         : html`<p class="alert" role="status">${icon('info')}<span>${text('settings.newer', { version: newer })}
-      ${notes === undefined ? nothing : html`<a href=${notes} target="_blank" rel="noopener noreferrer">${text('settings.notes')}</a>`}</span></p>`
+      ${notes === undefined ? nothing : html`<a href=${notes} target="_blank" rel="noopener noreferrer">${text('settings.notes')}</a> (<bdi>${new URL(notes).host}</bdi>)`}</span></p>`
     }
     ${problem === undefined ? nothing : html`<p class="alert">${icon('warning')}<span>${text('settings.not_checked')} <bdi>${problem}</bdi></span></p>`}
     ${isConfigured ? nothing : html`<p class="quiet">${textWith('settings.looks_not', { setting: html`<code>updates.version_url</code>` })}</p>`}`;

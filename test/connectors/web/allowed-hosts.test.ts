@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ALLOWED_HOST, hostRule } from '../../../src/connectors/web/address-policy.ts';
+import { ALLOWED_HOST, hostEntry, hostRule } from '../../../src/connectors/web/address-policy.ts';
 
 const may = (entry: string, url: string, address: string) => hostRule([entry])(new URL(url), address);
 
@@ -28,6 +28,19 @@ test.each([
   ['[fd12::1]:8080', 'http://[fd12::1]/', 'fd12::1'],
 ])('%s does not let a request for %s go to %s', (entry, url, address) => {
   expect(may(entry, url, address)).toBe(false);
+});
+
+test.each([
+  ['https://releases.lan/hub.json', 'https://releases.lan/other.json', '192.168.1.2', true],
+  ['https://releases.lan/hub.json', 'http://releases.lan/hub.json', '192.168.1.2', false],
+  ['https://releases.lan/hub.json', 'https://releases.lan:8443/', '192.168.1.2', false],
+  ['https://releases.lan:8443/hub.json', 'https://releases.lan:8443/', '192.168.1.2', true],
+  ['https://releases.lan:8443/hub.json', 'https://releases.lan/', '192.168.1.2', false],
+  ['https://[fd12::1]/directory', 'https://[fd12::1]/order', 'fd12::1', true],
+  ['https://[fd12::1]/directory', 'https://[fd12::1]:8080/', 'fd12::1', false],
+])('the owner who names %s lets a request for %s go to %s: %s', (named, url, address, isAllowed) => {
+  expect(hostEntry(named)).toMatch(new RegExp(ALLOWED_HOST));
+  expect(may(hostEntry(named), url, address)).toBe(isAllowed);
 });
 
 test.each(['', 'http://nas.lan', 'nas.lan/path', 'user@nas.lan', '*.lan', 'nas.lan:'])('%j is no entry', (entry) => {

@@ -1,20 +1,22 @@
 import semver from 'semver';
-import { isoTime, repeat } from '../../core/clock.ts';
-import type { HubContext } from '../../core/context.ts';
-import { AtmoError, toAtmoError } from '../../core/errors.ts';
-import { isJsonObject, present, tryParseJson } from '../../core/json.ts';
-import type { Service } from '../../core/lifecycle.ts';
-import { READS_WHOLE_HUB } from '../../tools/builtin/hub-tool.ts';
-import { defineTool, INSTANT, resultSchema, TEXT } from '../../tools/definition/define-tool.ts';
-import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
-import type { FetchPublic } from './public-fetch.ts';
+import type { FetchPublic } from '../connectors/web/public-fetch.ts';
+import { isoTime, repeat } from '../core/clock.ts';
+import type { HubContext } from '../core/context.ts';
+import { AtmoError, toAtmoError } from '../core/errors.ts';
+import { type Json, objectOf, present, tryParseJson } from '../core/json.ts';
+import type { Service } from '../core/lifecycle.ts';
+import { READS_WHOLE_HUB } from '../tools/builtin/hub-tool.ts';
+import { defineTool, INSTANT, resultSchema, TEXT } from '../tools/definition/define-tool.ts';
+import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 
 const DAY_MS = 86_400_000;
 /** Delay of the first request after the start, in milliseconds. A hub that starts has other things to do. */
 const FIRST_CHECK_MS = 60_000;
-const LIMIT_MS = 30_000;
 const MAX_BYTES = 16_384;
-const NOTES_URL = /^https:\/\/\S{1,500}$/;
+const MAX_NOTES_CHARS = 500;
+/** Where the last answer is kept. */
+const SPACE = 'updates.hub';
+const KEY = 'newest';
 
 /** The newest version, as the document at the owner's address names it. */
 interface NewestVersion {
@@ -23,7 +25,7 @@ interface NewestVersion {
   readonly notesUrl?: string;
 }
 
-interface VersionCheckParts extends Pick<HubContext, 'clock' | 'logger'> {
+interface VersionCheckParts extends Pick<HubContext, 'clock' | 'logger' | 'store'> {
   readonly fetch: FetchPublic;
 }
 
@@ -52,6 +54,7 @@ export class VersionCheck implements Service {
 
   async start(): Promise<void> {
     if (this.#options.url === undefined) return;
+    this.#recall();
     const { clock } = this.#parts;
     const check = () => {
       this.#running = this.check();
@@ -76,6 +79,7 @@ export class VersionCheck implements Service {
     try {
       this.#newest = await this.#ask(this.#options.url ?? '');
       this.#checkedAtMs = clock.now();
+      this.#keep(this.#newest, this.#checkedAtMs);
       this.#problem = undefined;
     } catch (thrown) {
       this.#problem = toAtmoError(thrown).message;
@@ -99,27 +103,40 @@ export class VersionCheck implements Service {
   }
 
   async #ask(url: string): Promise<NewestVersion> {
-    const { clock, fetch } = this.#parts;
-    const limit = new AbortController();
-    const stopLimit = clock.after(LIMIT_MS, () => limit.abort(new AtmoError('TIMEOUT', 'No answer within 30 s')));
-    try {
-      const signal = AbortSignal.any([limit.signal, this.#stop.signal]);
-      const { status, body } = await fetch({ url, signal, maxBytes: MAX_BYTES, accept: 'application/json' });
-      if (status !== 200) throw new AtmoError('SERVICE_REFUSED', `The address of the version document answered with status ${status}`);
-      return newestIn(new TextDecoder().decode(body));
-    } finally {
-      stopLimit();
-    }
+    const request = { url, signal: this.#stop.signal, maxBytes: MAX_BYTES, accept: 'application/json' };
+    const { status, body } = await this.#parts.fetch(request);
+    if (status !== 200) throw new AtmoError('SERVICE_REFUSED', `The address of the version document answered with status ${status}`);
+    const newest = newestIn(tryParseJson(new TextDecoder().decode(body)));
+    if (newest) return newest;
+    throw new AtmoError('SERVICE_REFUSED', 'The version document is no JSON object with a version such as 1.2.3');
+  }
+
+  #keep({ version, notesUrl }: NewestVersion, atMs: number): void {
+    const { url = '' } = this.#options;
+    this.#parts.store.set(SPACE, KEY, present({ url, at_ms: atMs, version, notes_url: notesUrl }));
+  }
+
+  /** Takes up the last answer of this address, so that a hub that starts again does not tell people once more what they know. */
+  #recall(): void {
+    const kept = objectOf(this.#parts.store.get(SPACE, KEY));
+    if (kept.url !== this.#options.url || typeof kept.at_ms !== 'number') return;
+    this.#newest = newestIn(kept);
+    this.#checkedAtMs = kept.at_ms;
   }
 }
 
-function newestIn(text: string): NewestVersion {
-  const document = tryParseJson(text);
-  const { version, notes_url: notes } = isJsonObject(document) ? document : {};
-  if (typeof version !== 'string' || semver.valid(version) === null) {
-    throw new AtmoError('SERVICE_REFUSED', 'The version document is no JSON object with a version such as 1.2.3');
-  }
-  return { version, ...(typeof notes === 'string' && NOTES_URL.test(notes) && { notesUrl: notes }) };
+/** Returns what a document names as the newest version; undefined if it names none. */
+function newestIn(document: Json | undefined): NewestVersion | undefined {
+  const { version: named, notes_url: notes } = objectOf(document);
+  const version = typeof named === 'string' ? semver.valid(named) : null;
+  return version === null ? undefined : { version, ...present({ notesUrl: typeof notes === 'string' ? webPage(notes) : undefined }) };
+}
+
+/** Returns the address of a page as a browser writes it, so that nothing in it looks like something else; undefined if it is none. */
+function webPage(text: string): string | undefined {
+  const url = URL.parse(text);
+  const isPlain = url?.protocol === 'https:' && url.username === '' && url.password === '' && url.href.length <= MAX_NOTES_CHARS;
+  return isPlain ? url.href : undefined;
 }
 
 /** Returns the tool that tells which version of the hub runs, and whether a newer one is there. */
