@@ -72,8 +72,11 @@ export class App {
     this.calls = new PendingCalls(this.hub);
     this.store.onEvent((event) => this.calls.handleEvent(event));
     this.store.subscribe(() => this.calls.compare(this.store.state.approvals));
-    this.worker = new PageWorker((fragment) => {
-      location.hash = fragment;
+    this.worker = new PageWorker({
+      open: (fragment) => {
+        location.hash = fragment;
+      },
+      isBusy: () => this.session.isUndecided || this.calls.all.length > 0,
     });
     this.installation = new Installation();
     this.push = new PushSubscriptions(this.hub, { browser: pushBrowser(this.worker), storage: localStorage });

@@ -8,19 +8,25 @@ export type WorkerSupport = 'starting' | 'ready' | 'insecure' | 'untrusted' | 'u
 
 const SCRIPT = '/service-worker.js';
 
+interface PageWorkerParts {
+  /** Called with the fragment of a page, such as `#/approvals/ap-1`, when a person has chosen a notification. */
+  open(fragment: string): void;
+  /** Returns whether the page holds something that a reload would lose, such as a link that was opened and not answered yet. */
+  isBusy(): boolean;
+}
+
 /** Registers the service worker of the page, and follows its updates and its notifications. */
 export class PageWorker extends Observable {
-  readonly #open: (path: string) => void;
+  readonly #parts: PageWorkerParts;
   #support: WorkerSupport = 'starting';
   #registration: ServiceWorkerRegistration | undefined;
   #isOutdated = false;
   /** True if something was typed since the page was opened or went on to another view. */
   #isTyped = false;
 
-  /** `open` is called with the fragment of a page, such as `#/approvals/ap-1`, when a person has chosen a notification. */
-  constructor(open: (fragment: string) => void) {
+  constructor(parts: PageWorkerParts) {
     super();
-    this.#open = open;
+    this.#parts = parts;
   }
 
   get support(): WorkerSupport {
@@ -54,12 +60,16 @@ export class PageWorker extends Observable {
   /** Called when the page changes its view: the text typed in the old view is gone. Loads the newest build if there is one. */
   onNavigated(): void {
     this.#isTyped = false;
-    if (this.#isOutdated) location.reload();
+    this.#reloadIfIdle();
   }
 
   /** Loads the newest build while nobody sees the page, unless somebody has typed something into it and may come back to it. */
   #reloadIfUnseen(): void {
-    if (this.#isOutdated && document.hidden && !this.#isTyped) location.reload();
+    if (document.hidden && !this.#isTyped) this.#reloadIfIdle();
+  }
+
+  #reloadIfIdle(): void {
+    if (this.#isOutdated && !this.#parts.isBusy()) location.reload();
   }
 
   async #register(): Promise<WorkerSupport> {
@@ -87,7 +97,7 @@ export class PageWorker extends Observable {
   #onMessage(data: unknown): void {
     const path = typeof data === 'object' && data !== null && 'open' in data ? data.open : undefined;
     const fragment = typeof path === 'string' ? path.slice(path.indexOf('#')) : '';
-    if (fragment.startsWith('#/')) this.#open(fragment);
+    if (fragment.startsWith('#/')) this.#parts.open(fragment);
   }
 
   #settle(support: WorkerSupport): void {

@@ -19,6 +19,7 @@ export class Session extends Observable {
   #isKept = false;
   #invitation: string | undefined;
   #pausedBy: string | undefined;
+  #isSigningIn = false;
 
   constructor(storages: LoginStorages) {
     super();
@@ -47,6 +48,11 @@ export class Session extends Observable {
   /** The code of the invitation that the person has opened; undefined if there is none. */
   get invitation(): string | undefined {
     return this.#invitation;
+  }
+
+  /** True while a link waits for the person's answer, or a sign-in is being stored. A reload of the page would lose it. */
+  get isUndecided(): boolean {
+    return this.#offered !== undefined || this.#invitation !== undefined || this.#isSigningIn;
   }
 
   /** Why the person is not admitted at this time; undefined if the person is. */
@@ -116,12 +122,12 @@ export class Session extends Observable {
   }
 
   async signIn(login: Login, { isKept = false }: { readonly isKept?: boolean } = {}): Promise<void> {
-    await this.#storages.tab.clear();
-    await this.#storages.browser.clear().catch(() => undefined);
-    const storage = isKept ? this.#storages.browser : this.#storages.tab;
-    await storage.save(login);
-    // The storage may have replaced the seed by a key that nobody can export. The page then uses that key too.
-    this.#login = { ...login, ...(await storage.load()) };
+    this.#isSigningIn = true;
+    try {
+      this.#login = await this.#stored(login, isKept);
+    } finally {
+      this.#isSigningIn = false;
+    }
     this.#offered = undefined;
     this.#isKept = isKept;
     this.#invitation = undefined;
@@ -152,6 +158,15 @@ export class Session extends Observable {
     this.changed();
     await this.#storages.tab.clear();
     await this.#storages.browser.clear().catch(() => undefined);
+  }
+
+  /** Stores a login in place of all others, and returns it with the key of the storage, which may be one that nobody can export. */
+  async #stored(login: Login, isKept: boolean): Promise<Login> {
+    await this.#storages.tab.clear();
+    await this.#storages.browser.clear().catch(() => undefined);
+    const storage = isKept ? this.#storages.browser : this.#storages.tab;
+    await storage.save(login);
+    return { ...login, ...(await storage.load()) };
   }
 
   #storage(): LoginStorage {

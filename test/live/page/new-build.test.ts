@@ -11,6 +11,7 @@ import { HAS_CHROMIUM } from './chromium.ts';
 import type { OpenPage } from './open-page.ts';
 import { PageWorld } from './page-world.ts';
 
+const INVITATION = '0123456789abcdefghjkmnpqrs';
 const CONTROLLED = 'navigator.serviceWorker.controller?.state';
 
 /** A program of its own with a page of its own, which the test can replace by another build. */
@@ -54,7 +55,7 @@ describe.skipIf(!HAS_CHROMIUM)(`a new build of the page${HAS_CHROMIUM ? '' : `: 
 
   const isNew = () => opened.page.evaluate('window.isNewBuild === true');
 
-  test('is announced and not loaded while somebody types, and is loaded once when the person goes on', async () => {
+  test('is announced and not loaded while somebody types or has a link open, and is loaded once when the person goes on', async () => {
     // The first worker of this browser controls the page that registered it.
     await expect.poll(() => opened.page.evaluate(CONTROLLED)).toBe('activated');
     let loads = 0;
@@ -69,6 +70,14 @@ describe.skipIf(!HAS_CHROMIUM)(`a new build of the page${HAS_CHROMIUM ? '' : `: 
     await note.waitFor();
     expect(await opened.barriers()).toEqual([]);
     expect([await isNew(), await passphrase.inputValue(), loads]).toEqual([false, 'five words that nobody', 0]);
+    await opened.page.evaluate(`location.hash = '#invite=${INVITATION}'`);
+    const invited = opened.page.getByRole('heading', { name: 'You are invited' });
+    await invited.waitFor();
+    await opened.page.evaluate("location.hash = '#/people'");
+    await expect.poll(() => opened.page.title()).toContain('People');
+    expect([await isNew(), await invited.count(), loads]).toEqual([false, 1, 0]);
+    await opened.page.getByRole('button', { name: 'Stay as I am' }).click();
+    await opened.page.getByRole('heading', { level: 1, name: 'People' }).waitFor();
     await opened.page.getByRole('link', { name: 'Activity' }).click();
     await expect.poll(isNew).toBe(true);
     await opened.page.getByRole('heading', { level: 1, name: 'Activity' }).waitFor();

@@ -132,6 +132,29 @@ describe('a session', () => {
     expect([session.login, session.offered]).toEqual([{ token: 'at1.other' }, undefined]);
   });
 
+  test('from a link, and an invitation, are undecided until they are stored, declined or accepted', async () => {
+    const { session } = sessionOf();
+    const stored = session.receiveLogin({ token: 'at1.mine' });
+    expect(session.isUndecided).toBe(true);
+    await stored;
+    expect(session.isUndecided).toBe(false);
+    await session.receiveLogin({ token: 'at1.other' });
+    expect(session.isUndecided).toBe(true);
+    session.refuseOffer();
+    expect(session.isUndecided).toBe(false);
+    session.receiveInvitation('0123456789abcdefghjkmnpqrs');
+    expect(session.isUndecided).toBe(true);
+    session.receiveInvitation(undefined);
+    expect(session.isUndecided).toBe(false);
+  });
+
+  test('that cannot be stored is not in progress any more', async () => {
+    const { session, storages } = sessionOf();
+    storages.tab.save = () => Promise.reject(new DOMException('full'));
+    await expect(session.signIn({ token: 'at1.mine' })).rejects.toThrow('full');
+    expect([session.isUndecided, session.login]).toEqual([false, undefined]);
+  });
+
   test('keeps its key and its storage when the same link is opened again', async () => {
     const { session, storages } = sessionOf();
     await session.signIn({ token: 'at1.mine', person: 'ann', key: KEY }, { isKept: true });
