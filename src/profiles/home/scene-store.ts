@@ -4,6 +4,7 @@ import { AtmoError } from '../../core/errors.ts';
 import { type DeviceId, slug } from '../../core/ids.ts';
 import { isJsonObject, type Json, type JsonObject, objectsOf } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import type { ToolContext } from '../../tools/definition/tool-definition.ts';
 
 const SPACE = 'scenes';
 const MAX_SCENES = 100;
@@ -25,6 +26,12 @@ export interface Scene {
   readonly actions: readonly SceneAction[];
   readonly changedAtMs: number;
 }
+
+/** What became of the recall of a scene that a device keeps: it shows the state, it was asked and does not show it, or it was not asked. */
+export type Recalled = 'shown' | 'not_shown' | 'not_asked';
+
+/** What a recall takes of the call for which it is made. */
+export type RecallContext = Pick<ToolContext, 'allows' | 'signal' | 'clock'>;
 
 /** Keeps the scenes in the hub's state. A change is on the disk when the method returns. */
 export class SceneStore {

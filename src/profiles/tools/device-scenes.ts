@@ -6,11 +6,10 @@ import { AtmoError, type ErrorCode } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
-import type { CompiledDevice, DeviceTool } from '../compile/compiled-device.ts';
+import type { CompiledDevice, CompiledDevices, DeviceTool } from '../compile/compiled-device.ts';
 import { valueNames } from '../compile/step-outcome.ts';
-import { type Scene, type SceneAction, sceneContent } from '../home/scene-store.ts';
+import { type RecallContext, type Recalled, type Scene, type SceneAction, sceneContent } from '../home/scene-store.ts';
 import { isAction } from './class-tool.ts';
-import type { MemberToolPorts, Recalled, RecallOptions } from './member-calls.ts';
 import { captureDevice } from './scene-capture.ts';
 
 const SPACE = 'scenes.devices';
@@ -59,7 +58,7 @@ interface DeviceScenesParts {
 }
 
 /** The devices of the home, as profiles know them. */
-type SceneDevices = Pick<MemberToolPorts['devices'], 'get'>;
+type SceneDevices = Pick<CompiledDevices, 'get'>;
 
 /**
  * Lets lights keep scenes themselves (cluster Scenes Management), so that one command brings back on or off, brightness and colour at the
@@ -99,7 +98,7 @@ export class DeviceScenes {
    * Recalls a scene on one device, if the rules allow the call whatever the device may keep by now. A device that refuses, or answers and
    * does not show the scene, is not asked again until the scene is saved anew.
    */
-  async recall(scene: Scene, compiled: CompiledDevice, options: RecallOptions): Promise<Recalled> {
+  async recall(scene: Scene, compiled: CompiledDevice, options: RecallContext): Promise<Recalled> {
     const { id } = compiled.device;
     const kept = this.#kept(scene.id);
     const endpoint = kept?.endpoints[id];
@@ -138,7 +137,7 @@ export class DeviceScenes {
     return false;
   }
 
-  async #showsInTime(member: SceneMember, { signal, clock }: RecallOptions): Promise<boolean> {
+  async #showsInTime(member: SceneMember, { signal, clock }: RecallContext): Promise<boolean> {
     const endMs = clock.monotonic() + SETTLE_MS;
     for (let pollMs = FIRST_POLL_MS; ; pollMs *= 2) {
       if (await this.#shows(member, signal)) return true;

@@ -1,5 +1,5 @@
 import type { Authorizer, Effect } from '../../core/auth/principal.ts';
-import { type Clock, orAborted } from '../../core/clock.ts';
+import { orAborted } from '../../core/clock.ts';
 import { ConcurrencyLimiter } from '../../core/concurrency-limiter.ts';
 import type { DeviceAccess, DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
@@ -10,6 +10,7 @@ import type { CallerRights, ToolContext } from '../../tools/definition/tool-defi
 import { callerView } from '../../tools/definition/tool-permissions.ts';
 import type { AreaAliases } from '../../tools/names/resolve-names.ts';
 import type { CompiledDevice } from '../compile/compiled-device.ts';
+import type { RecallContext, Recalled } from '../home/scene-store.ts';
 import { CLASS_TOOL, type ClassToolPorts, type Delegation, runDelegations } from './class-tool.ts';
 import { toolEffects } from './run-device-tool.ts';
 
@@ -40,17 +41,9 @@ export type MemberWork =
       readonly delegations: readonly Delegation[];
       readonly effects: readonly Effect[];
       /** Brings the device to the same state by a scene that it keeps. */
-      readonly recall?: (options: RecallOptions) => Promise<Recalled>;
+      readonly recall?: (context: RecallContext) => Promise<Recalled>;
     }
   | { readonly skipped: string };
-
-/** What became of a recall: the device shows the state, it was asked and does not show it, or it was not asked. */
-export type Recalled = 'shown' | 'not_shown' | 'not_asked';
-
-export interface RecallOptions extends Pick<ToolContext, 'allows'> {
-  readonly signal: AbortSignal;
-  readonly clock: Clock;
-}
 
 /** A device that a call with many devices names. */
 export interface Member {

@@ -8,9 +8,17 @@ import { defineTool, p, TEXT } from '../../tools/definition/define-tool.ts';
 import type { CallerRights, RegisteredTool, ToolContext } from '../../tools/definition/tool-definition.ts';
 import { canSeeDevice } from '../../tools/names/resolve-names.ts';
 import type { ToolRegistry } from '../../tools/registry/tool-registry.ts';
-import { devicesOfScene, type Scene, type SceneAction, type SceneStore, sceneContent } from '../home/scene-store.ts';
+import type { CompiledDevice } from '../compile/compiled-device.ts';
+import {
+  devicesOfScene,
+  type RecallContext,
+  type Recalled,
+  type Scene,
+  type SceneAction,
+  type SceneStore,
+  sceneContent,
+} from '../home/scene-store.ts';
 import { delegate } from './class-tool.ts';
-import type { DeviceScenes } from './device-scenes.ts';
 import {
   callMembers,
   effectsOfMembers,
@@ -22,10 +30,13 @@ import {
   memberWork,
 } from './member-calls.ts';
 
-/** The services of the tools for scenes. */
-export interface ScenePorts extends MemberToolPorts {
+/** The services of the tools that run scenes. */
+export interface SceneRunPorts extends MemberToolPorts {
   readonly scenes: SceneStore;
-  readonly deviceScenes: Pick<DeviceScenes, 'keep' | 'recall' | 'forget'>;
+  readonly deviceScenes: {
+    /** Recalls a scene on a device that keeps it. */
+    recall(scene: Scene, compiled: CompiledDevice, context: RecallContext): Promise<Recalled>;
+  };
 }
 
 /** Namespace of the tools that each run one scene. */
@@ -55,7 +66,7 @@ const RETURNS = {
 } as const;
 
 /** Returns the tool `run_scene`. Each device is called with its own tools, with their permission and risk. */
-export function runSceneTool(ports: ScenePorts): RegisteredTool {
+export function runSceneTool(ports: SceneRunPorts): RegisteredTool {
   return defineTool(
     {
       ...MEMBERS_TOOL,
@@ -76,7 +87,7 @@ export function runSceneTool(ports: ScenePorts): RegisteredTool {
 }
 
 /** Returns the tool that runs one scene, such as `scene:good_night`. */
-export function toolOfScene(ports: ScenePorts, scene: Scene): RegisteredTool {
+export function toolOfScene(ports: SceneRunPorts, scene: Scene): RegisteredTool {
   const { id } = scene;
   const current = () => requireScene(ports, id);
   const tool = defineTool(
@@ -98,7 +109,7 @@ export function toolOfScene(ports: ScenePorts, scene: Scene): RegisteredTool {
 }
 
 /** Returns the scene with this id or name. Throws NOT_FOUND. */
-export function requireScene({ scenes }: Pick<ScenePorts, 'scenes'>, text: string): Scene {
+export function requireScene({ scenes }: Pick<SceneRunPorts, 'scenes'>, text: string): Scene {
   const scene = scenes.find(text);
   if (scene) return scene;
   throw new AtmoError(
@@ -108,7 +119,10 @@ export function requireScene({ scenes }: Pick<ScenePorts, 'scenes'>, text: strin
 }
 
 /** Returns what one device does, with the effects of its own tools. Any use of a lock is dangerous, so that people approve it. */
-export function actionsWork({ devices, validator }: Pick<ScenePorts, 'devices' | 'validator'>, actions: readonly SceneAction[]): Member[] {
+export function actionsWork(
+  { devices, validator }: Pick<SceneRunPorts, 'devices' | 'validator'>,
+  actions: readonly SceneAction[],
+): Member[] {
   return [...Map.groupBy(actions, ({ device }) => device)].map(([device, own]) => {
     const compiled = devices.get(device);
     if (!compiled) return { device, name: device, work: { skipped: 'The device was removed' } };
@@ -128,7 +142,7 @@ function guardedEffect(effect: Effect): Effect {
   return effect.target.split('/').includes('DoorLock') ? { ...effect, risk: 'dangerous' } : effect;
 }
 
-function membersOf(ports: ScenePorts, { actions }: Scene, devices: readonly string[] = []): readonly Member[] {
+function membersOf(ports: SceneRunPorts, { actions }: Scene, devices: readonly string[] = []): readonly Member[] {
   return actionsWork(
     ports,
     actions.filter(({ device }) => devices.includes(device)),
@@ -141,7 +155,7 @@ type CallBy = { readonly call: SceneCall; readonly caller: CallerRights };
  * Returns the call with the devices of the scene that the caller sees and may control, and with the digest of the scene. Throws CONFLICT if
  * the scene has changed since the digest was made, and PERMISSION_DENIED if no device is left.
  */
-function canonicalCall(ports: ScenePorts, scene: Scene, { call, caller }: CallBy): { readonly devices: Json; readonly content: string } {
+function canonicalCall(ports: SceneRunPorts, scene: Scene, { call, caller }: CallBy): { readonly devices: Json; readonly content: string } {
   const content = sceneContent(scene);
   if (call.content !== undefined && call.content !== content) throw changedMeanwhile(scene);
   const named = call.devices?.map((text) => ports.names.resolve(text, caller) as string);
@@ -157,7 +171,7 @@ function changedMeanwhile({ name }: Scene): AtmoError {
 
 /** Runs the scene. Throws CONFLICT if it is no longer the one whose effects were judged, because it was changed while the call waited. */
 async function run(
-  ports: ScenePorts,
+  ports: SceneRunPorts,
   scene: Scene,
   { call, context }: { readonly call: SceneCall; readonly context: ToolContext },
 ): Promise<JsonObject> {
@@ -169,13 +183,13 @@ async function run(
 }
 
 /** Lets a device that keeps the scene itself recall it, as far as the rules allow the call all that a recall may bring. */
-function withRecall({ deviceScenes }: ScenePorts, scene: Scene, member: Member): Member {
+function withRecall({ deviceScenes }: SceneRunPorts, scene: Scene, member: Member): Member {
   const { work } = member;
   if ('skipped' in work) return member;
   return { ...member, work: { ...work, recall: (options) => deviceScenes.recall(scene, work.compiled, options) } };
 }
 
-function devicesSeen({ devices }: ScenePorts, scene: Scene, caller: CallerRights): readonly MemberName[] {
+function devicesSeen({ devices }: SceneRunPorts, scene: Scene, caller: CallerRights): readonly MemberName[] {
   return devicesOfScene(scene)
     .filter((id) => canSeeDevice(id, caller))
     .map((id) => ({ id, name: devices.get(id)?.device.name ?? id }));
@@ -183,7 +197,7 @@ function devicesSeen({ devices }: ScenePorts, scene: Scene, caller: CallerRights
 
 /** Registers a tool for each scene, and again when the scene changes; the returned function stops that. */
 export function registerSceneTools(
-  ports: ScenePorts,
+  ports: SceneRunPorts,
   { registry, logger }: { readonly registry: Pick<ToolRegistry, 'register' | 'unregister'>; readonly logger: Logger },
 ): () => void {
   const registered = new Map<string, ToolId>();

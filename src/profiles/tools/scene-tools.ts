@@ -11,9 +11,10 @@ import { maskSecrets } from '../../tools/schema/secrets.ts';
 import { devicesOfScene, type Scene, type SceneAction } from '../home/scene-store.ts';
 import { AREA_KINDS, isOfKind } from './area-actions.ts';
 import { delegationOf } from './class-tools.ts';
+import type { DeviceScenes } from './device-scenes.ts';
 import { effectsOfMembers, MEMBERS_TOOL } from './member-calls.ts';
 import { captureDevice } from './scene-capture.ts';
-import { actionsWork, requireScene, runSceneTool, SCENE_NAMESPACE, type ScenePorts } from './scene-run.ts';
+import { actionsWork, requireScene, runSceneTool, SCENE_NAMESPACE, type SceneRunPorts } from './scene-run.ts';
 
 const MAX_DEVICES = 200;
 const nameParameter = p.string({ description: 'Name for people', minLength: 1, maxLength: 64, isGivenName: true });
@@ -56,6 +57,11 @@ const SAVED = resultSchema({
   ...SCENE.properties,
   left_out: { ...TEXTS, description: 'Devices whose state could not be taken, with the reason' },
 });
+
+/** The services of the tools for scenes. */
+interface ScenePorts extends SceneRunPorts {
+  readonly deviceScenes: Pick<DeviceScenes, 'keep' | 'recall' | 'forget'>;
+}
 
 /** Returns the tools that list, save, change, delete and run scenes. */
 export function sceneTools(ports: ScenePorts): readonly RegisteredTool[] {

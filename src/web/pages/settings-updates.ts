@@ -97,7 +97,7 @@ function versionView({
       ${notes === undefined ? nothing : html`<a href=${notes} target="_blank" rel="noopener noreferrer">${text('settings.notes')}</a> (<bdi>${new URL(notes).host}</bdi>)`}</span></p>`
     }
     ${problem === undefined ? nothing : html`<p class="alert">${icon('warning')}<span>${text('settings.not_checked')} <bdi>${problem}</bdi></span></p>`}
-    ${isConfigured ? nothing : html`<p class="quiet">${textWith('settings.looks_not', { setting: html`<code>updates.version_url</code>` })}</p>`}`;
+    ${isConfigured ? nothing : html`<p class="quiet">${textWith('settings.not_configured', { setting: html`<code>updates.version_url</code>` })}</p>`}`;
 }
 
 function versionWords({ number, text: words }: DeviceVersion): string {

@@ -6,8 +6,8 @@ import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
 import type { CompiledDevice } from '../../../src/profiles/compile/compiled-device.ts';
+import type { RecallContext } from '../../../src/profiles/home/scene-store.ts';
 import { DeviceScenes } from '../../../src/profiles/tools/device-scenes.ts';
-import type { RecallOptions } from '../../../src/profiles/tools/member-calls.ts';
 import { captureDevice } from '../../../src/profiles/tools/scene-capture.ts';
 import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
@@ -153,7 +153,7 @@ async function saved(type: string, told: Readonly<Record<string, Json>>, change 
     });
   };
   const keep = () => scenes.keep(scene, { get: () => compiled }, signal);
-  const recall = (allows: RecallOptions['allows'] = () => true, present = compiled) =>
+  const recall = (allows: RecallContext['allows'] = () => true, present = compiled) =>
     scenes.recall(scene, present, { signal, clock, allows });
   return { home, id, compiled, scene, stores, keep, recall, commands: () => home.invoked.map(({ path }) => path.command) };
 }
