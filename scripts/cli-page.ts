@@ -44,7 +44,7 @@ atmo login https://192.168.1.20:8081 --fingerprint SHA256:…
 \`\`\`
 
 From then on \`atmo\` there speaks to that hub with nothing set, and renews its token by itself, until somebody ends the sign-in
-(\`sudo atmo people sign-out ID\`). \`atmo logout\` only forgets it on the laptop. To agree to dangerous calls from there, enrol the key of the laptop: it is
+(\`sudo atmo people sign-out ID\`). \`atmo logout\` on the laptop ends it too. To agree to dangerous calls from there, enrol the key of the laptop: it is
 printed by \`atmo approver key\` on the laptop, and \`sudo atmo approver enroll ann --key KEY\` on the hub takes it.
 
 ### For programs, or through a tunnel

@@ -13,9 +13,9 @@ interface NoticeKindFacts {
 /** All kinds of notices, the most urgent first. */
 export const NOTICE_KINDS = {
   smoke: { urgency: 'critical', title: 'Smoke or carbon monoxide', isSilencedByName: true },
-  leak: { urgency: 'critical', title: 'Water where none should be' },
+  leak: { urgency: 'critical', title: 'Water where none should be', isSilencedByName: true },
   approval: { urgency: 'high', title: 'A call waits for your approval', isSilencedByName: true },
-  lock: { urgency: 'high', title: 'A lock is jammed or raises an alarm' },
+  lock: { urgency: 'high', title: 'A lock is jammed or raises an alarm', isSilencedByName: true },
   disk: { urgency: 'high', title: 'The disk of the hub is nearly full' },
   certificate: { urgency: 'medium', title: 'A certificate is about to end' },
   automation: { urgency: 'medium', title: 'An automation failed, stopped or is about to end' },

@@ -64,8 +64,8 @@ async function started(devices: readonly Device[] = [deviceOf('leak-sensor'), de
 
 describe('a device that reports danger', () => {
   test.each<[string, string, ReadingValue, ReadingValue, string]>([
-    ['leak', 'leak', true, false, 'leak sensor (Cellar) senses water.'],
-    ['smoke', 'smoke', 'critical', 'normal', 'leak sensor (Cellar) senses smoke.'],
+    ['leak', 'leak', true, false, 'leak sensor (Cellar) senses water. Turn off the water and go and look.'],
+    ['smoke', 'smoke', 'critical', 'normal', 'leak sensor (Cellar) senses smoke. If it burns, leave the house and call the fire brigade.'],
     [
       'smoke',
       'carbon_monoxide_alarm',

@@ -25,7 +25,12 @@ describe('a notice', () => {
     publisher.begin(LEAK);
     await pass(0);
     expect(told(sent)).toEqual(['ann mail', 'ann phone', 'bob mail']);
-    expect(sent[0]).toMatchObject({ kind: 'leak', urgency: 'critical', message: 'Cellar senses water.', link: `${PAGE}/#/devices/cellar` });
+    expect(sent[0]).toMatchObject({
+      kind: 'leak',
+      urgency: 'critical',
+      message: 'Cellar senses water. Turn off the water and go and look.',
+      link: `${PAGE}/#/devices/cellar`,
+    });
   });
 
   test('is told to each person in the language that the person chose, or else in that of the page; a list has it in both', async () => {
@@ -168,17 +173,18 @@ describe('a person', () => {
     expect(sent).toHaveLength(2);
   });
 
-  test('is silenced for ever by a rule without hours, but for smoke and approvals only by one that names them', async () => {
+  test('is silenced for ever by a rule without hours, but for danger and approvals only by one that names them', async () => {
     const { publisher, pass, sent, settings } = await rulesOf([{ ways: [] }]);
     publisher.begin(BATTERY);
     publisher.begin(LEAK);
     publisher.begin(SMOKE);
     await pass(86_400_000);
-    expect(sent.map(({ kind }) => kind)).toEqual(['smoke', 'smoke']);
+    expect(sent.map(({ kind }) => kind)).toEqual(['leak', 'leak', 'smoke', 'smoke']);
     expect(settings.choose('ann', 'approval', at(12)).ways).toHaveLength(2);
     settings.setRules('ann', [{ kinds: ['smoke', 'approval'], ways: [] }]);
     expect(settings.choose('ann', 'approval', at(12)).ways).toEqual([]);
     expect(settings.choose('ann', 'smoke', at(12)).ways).toEqual([]);
+    for (const kind of ['leak', 'lock'] as const) expect(settings.choose('ann', kind, at(12)).ways).toHaveLength(2);
   });
 
   test('whose chosen ways are all gone is told as without a choice', async () => {

@@ -73,8 +73,8 @@ export const de: NoticeTexts = {
       return `${who} möchte: ${call}${more}. Entscheide bis ${until}.`;
     },
   },
-  leak: { title: 'Wasser ausgelaufen', text: (where) => `${where} meldet Wasser.` },
-  smoke: { title: 'Rauchalarm', text: (where) => `${where} meldet Rauch.` },
+  leak: { title: 'Wasser ausgelaufen', text: (where) => `${where} meldet Wasser. Dreh das Wasser ab und sieh nach.` },
+  smoke: { title: 'Rauchalarm', text: (where) => `${where} meldet Rauch. Wenn es brennt, verlass das Haus und ruf die Feuerwehr.` },
   carbonMonoxide: {
     title: 'Kohlenmonoxid',
     text: (where) => `${where} meldet Kohlenmonoxid. Öffne ein Fenster und verlass sofort das Haus.`,

@@ -17,8 +17,8 @@ export const en: NoticeTexts = {
       return `${who} wants: ${call}${more}. Decide until ${until}.`;
     },
   },
-  leak: { title: 'Water leak', text: (where) => `${where} senses water.` },
-  smoke: { title: 'Smoke alarm', text: (where) => `${where} senses smoke.` },
+  leak: { title: 'Water leak', text: (where) => `${where} senses water. Turn off the water and go and look.` },
+  smoke: { title: 'Smoke alarm', text: (where) => `${where} senses smoke. If it burns, leave the house and call the fire brigade.` },
   carbonMonoxide: {
     title: 'Carbon monoxide',
     text: (where) => `${where} senses carbon monoxide. Open a window and leave the house at once.`,

@@ -93,7 +93,7 @@ describe.skipIf(!HAS_CHROMIUM)(`what waits for a person${HAS_CHROMIUM ? '' : `: 
   test('the page of approvals names who agreed', async () => {
     await owner.show('approvals');
     const decided = owner.page.getByRole('region', { name: 'Decided lately' });
-    await decided.getByText('Approved and done by owner').waitFor();
+    await decided.getByText('Approved and used by owner').waitFor();
     expect(await decided.textContent()).not.toContain('[object');
   });
 

@@ -63,7 +63,10 @@ describe('notices', () => {
     const { publisher, leak, result } = await home();
     publisher.begin(leak);
     const { notices, unread } = await result('list_notices', {}, ANN);
-    expect([notices, unread]).toMatchObject([[{ kind: 'leak', text: 'Cellar senses water.', path: leak.path, is_read: false }], 1]);
+    expect([notices, unread]).toMatchObject([
+      [{ kind: 'leak', text: 'Cellar senses water. Turn off the water and go and look.', path: leak.path, is_read: false }],
+      1,
+    ]);
     expect(await result('mark_notices_read', {}, ANN)).toEqual({ marked: 1 });
     expect(await result('list_notices', { unread: true }, ANN)).toEqual({ notices: [], unread: 0 });
     publisher.end(leak.name);
@@ -75,7 +78,7 @@ describe('notices', () => {
     publisher.begin(leak);
     expect(await result('set_notice_settings', { page_language: 'de' }, ANN)).toMatchObject({ language: 'de', rules: [] });
     expect(await result('list_notices', {}, ANN)).toMatchObject({
-      notices: [{ title: 'Wasser ausgelaufen', text: 'Cellar meldet Wasser.' }],
+      notices: [{ title: 'Wasser ausgelaufen', text: 'Cellar meldet Wasser. Dreh das Wasser ab und sieh nach.' }],
     });
     expect(await result('set_notice_settings', { language: 'en' }, ANN)).toMatchObject({ language: 'en' });
     expect(await result('set_notice_settings', { page_language: 'de' }, ANN)).toMatchObject({ language: 'en' });
