@@ -1,4 +1,4 @@
-import type { ApprovalKind, ApprovalWaitChoices, ApprovalWaits } from '../../core/auth/approvals.ts';
+import { type ApprovalKind, type ApprovalWaitChoices, type ApprovalWaits, WAIT_KINDS } from '../../core/auth/approvals.ts';
 import type { HubContext } from '../../core/context.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
 
@@ -28,7 +28,7 @@ export class ApprovalWaitSettings implements ApprovalWaitChoices {
   #chosen(): Partial<ApprovalWaits> {
     const stored = this.#store.get(SPACE, KEY);
     if (!isJsonObject(stored)) return {};
-    const kinds = Object.keys(this.configured).filter((kind) => typeof stored[kind] === 'number');
+    const kinds = WAIT_KINDS.filter((kind) => typeof stored[kind] === 'number');
     return Object.fromEntries(kinds.map((kind) => [kind, stored[kind]]));
   }
 }

@@ -137,13 +137,17 @@ class RouteDispatcher {
     const parsed = await bodyOf(route, request, { requestId: trace.requestId, contentSha256, largeBound });
     if ('refusal' in parsed) return (parsed.fault && route.refuseBody?.(parsed.fault)) ?? parsed.refusal;
     if (route.method !== 'GET') await requireClient(context.env?.incoming);
+    const originOf = () => this.#originOf(context);
     const routeRequest: RouteRequest = {
       principal,
       path,
       ...parsed,
       trace,
       source: this.#sourceOf(context),
-      origin: this.#originOf(context),
+      // Only few routes read it.
+      get origin() {
+        return originOf();
+      },
       request,
       // This is a getter, because the adaptor creates an AbortController when the signal is first read.
       get signal() {
@@ -183,9 +187,11 @@ class RouteDispatcher {
   }
 
   #isProxied(context: HonoContext): boolean {
+    const { proxy } = this.#collaborators;
+    if (!proxy) return false;
     const { headers, url } = context.req.raw;
     const scheme = isEncrypted(context.env?.incoming, url) ? 'https' : 'http';
-    return isProxied(headers.get('host') ?? undefined, { scheme, proxy: this.#collaborators.proxy });
+    return isProxied(headers.get('host') ?? undefined, { scheme, proxy });
   }
 
   #sourceOf(context: HonoContext): string {

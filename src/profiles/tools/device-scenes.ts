@@ -64,8 +64,8 @@ type SceneDevices = Pick<CompiledDevices, 'get'>;
  * Lets lights keep scenes themselves (cluster Scenes Management), so that one command brings back on or off, brightness and colour at the
  * same moment. That is only a shorter way: where a light does not keep the scene or does not show it after a recall, it gets its commands.
  *
- * Whoever reaches the light can rewrite what it keeps, so a recall counts as able to bring any state of the light. A light is therefore asked
- * only if the state of its endpoint needs nobody's approval and the owner's rules allow all of it to this call.
+ * Whoever reaches the light can rewrite what it keeps, so a recall may bring the light into any state. A scene is therefore recalled only if no
+ * state of the light's endpoint needs an approval, and the owner's rules allow the call to bring it into each of them.
  */
 export class DeviceScenes {
   readonly #parts: DeviceScenesParts;
@@ -109,9 +109,9 @@ export class DeviceScenes {
       await this.#invoke('RecallScene', { id, endpoint, number: kept.number }, options.signal);
       if (await this.#showsInTime(member, options)) return 'shown';
     } catch (error) {
-      // A device that did not answer may still keep the scene. The commands that follow tell what is wrong with it.
-      if (error instanceof AtmoError && !REFUSALS.has(error.code)) return 'not_shown';
       if (!(error instanceof AtmoError)) throw error;
+      // A device that did not answer may still keep the scene. The commands that follow tell what is wrong with it.
+      if (!REFUSALS.has(error.code)) return 'not_shown';
     }
     if (!options.signal.aborted) this.#leaveOut(scene.id, id);
     return 'not_shown';
