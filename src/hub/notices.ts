@@ -29,7 +29,7 @@ interface NoticeOptions {
   /** The ways that the owner configured. */
   readonly reach: PeopleReach;
   readonly push: PushConfig;
-  /** Address of the document with the newest version of the hub. */
+  /** URL of the document that names the newest version of the hub; undefined if the hub does not look for one. */
   readonly versionUrl: string | undefined;
   /** The version of the hub that runs. */
   readonly version: string;

@@ -32,7 +32,7 @@ interface VersionCheckParts extends Pick<HubContext, 'clock' | 'logger' | 'store
 interface VersionCheckOptions {
   /** The version of the hub that runs. */
   readonly running: string;
-  /** Address of the document; the hub asks nobody without it. */
+  /** URL of the document that names the newest version; undefined if the hub does not look for one. */
   readonly url: string | undefined;
 }
 
@@ -73,7 +73,7 @@ export class VersionCheck implements Service {
     return this.#newest && semver.gt(this.#newest.version, this.#options.running) ? this.#newest : undefined;
   }
 
-  /** Asks once. Never rejects: after a failure the last answer stays, and `status` tells the reason. */
+  /** Fetches the document once. Never rejects: after a failure the last answer stays, and `status` returns the reason. */
   async check(): Promise<void> {
     const { clock, logger } = this.#parts;
     try {
@@ -139,7 +139,7 @@ function webPage(text: string): string | undefined {
   return isPlain ? url.href : undefined;
 }
 
-/** Returns the tool that tells which version of the hub runs, and whether a newer one is there. */
+/** Returns the tool `show_version`, which returns the running version and, if one is known, a newer one. */
 export function versionTool(versions: VersionCheck): RegisteredTool {
   return defineTool(
     {

@@ -117,8 +117,9 @@ export class DeviceNotices implements Service {
   }
 
   /**
-   * Readings that were kept end nothing that began after them: a hub that was killed may have told of a leak and not have kept its reading. A
-   * report of the kind `reported` ends it whatever its time is, since the clock may have been set back.
+   * Begins and ends the notices of a device by its readings. A stored reading ends no notice that began after it: a hub that was killed may
+   * have published a leak and not have stored the reading. A report of the kind `reported` ends it whatever its time is, since the clock may
+   * have been set back.
    */
   #checkReadings(device: Device, all: readonly Reading[], reported?: string): void {
     const { publisher } = this.#collaborators;

@@ -22,7 +22,7 @@ const ENOUGH_BYTES = 768 * 1_048_576;
 export interface EndingCertificate {
   readonly of: CertificateOf;
   readonly endsAtMs: number;
-  /** Why the hub could not get or renew the certificate of its name. It is told at once, long before the end. */
+  /** Why the hub could not get or renew the certificate of its name. The notice is then published at once, whenever the certificate ends. */
   readonly problem?: string;
 }
 

@@ -71,7 +71,7 @@ interface TlsCollaborators {
   /** Absent if the hub only serves plain HTTP on a loopback address. */
   readonly certificates: Pick<CertificateManager, 'facts'> | undefined;
   readonly authorizer: Authorizer;
-  /** Returns what `GET /api/v1/tls` answers to whoever administers the hub. */
+  /** Returns the response of `GET /api/v1/tls` for callers with admin:hub. */
   view(): JsonObject;
 }
 

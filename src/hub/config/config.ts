@@ -122,7 +122,7 @@ export interface HubConfig {
   readonly audit: { readonly keepDays: number; readonly maxBytes: number };
   /** Folder for the backups that the hub itself writes; default: `backups` in the state directory. */
   readonly backup: { readonly folder?: string };
-  /** Address of the document with the newest version of the hub. Without it the hub asks nobody. */
+  /** URL of the document that names the newest version of the hub; undefined if the hub does not look for one. */
   readonly versionUrl: string | undefined;
   /** Folder with the owner's own profile files. */
   readonly profilesDir: string;
