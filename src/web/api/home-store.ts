@@ -4,6 +4,7 @@ import type { Connection } from './event-stream.ts';
 import { type HubClient, messageOf } from './hub-client.ts';
 import type { ApprovalView, DeviceView, EventView, ReadingView } from './hub-types.ts';
 import { Observable } from './observable.ts';
+import { SerialLoads } from './serial-loads.ts';
 
 /** Called with every event, in the order in which the events arrive. */
 type HubEventListener = (event: EventView) => void;
@@ -12,9 +13,8 @@ type HubEventListener = (event: EventView) => void;
 export class HomeStore extends Observable {
   readonly #hub: HubClient;
   readonly #eventListeners = new Set<HubEventListener>();
-  readonly #stale = new Set<Refresh>();
+  readonly #loads = new SerialLoads<Refresh>((parts) => this.#load(parts));
   #state: HomeState = EMPTY_HOME;
-  #refreshing: Promise<void> | undefined;
 
   constructor(hub: HubClient) {
     super();
@@ -65,12 +65,8 @@ export class HomeStore extends Observable {
   }
 
   /** Loads parts of the state again. If a load is already running, these parts are loaded after it ends. */
-  async refresh(...parts: readonly Refresh[]): Promise<void> {
-    for (const part of parts) this.#stale.add(part);
-    this.#refreshing ??= this.#drain().finally(() => {
-      this.#refreshing = undefined;
-    });
-    await this.#refreshing;
+  refresh(...parts: readonly Refresh[]): Promise<void> {
+    return this.#loads.request(...parts);
   }
 
   /** Deletes the state of the home. Called after sign-out. */
@@ -84,15 +80,11 @@ export class HomeStore extends Observable {
     this.changed();
   }
 
-  async #drain(): Promise<void> {
-    while (this.#stale.size > 0) {
-      const parts = [...this.#stale];
-      this.#stale.clear();
-      const results = await Promise.allSettled(parts.map((part) => this.#fetch(part)));
-      const devices = results[parts.indexOf('devices')];
-      if (devices) this.#update({ problem: devices.status === 'rejected' ? messageOf(devices.reason) : undefined });
-      this.#update({ isLoaded: this.#state.isLoaded || devices?.status === 'fulfilled' });
-    }
+  async #load(parts: readonly Refresh[]): Promise<void> {
+    const results = await Promise.allSettled(parts.map((part) => this.#fetch(part)));
+    const devices = results[parts.indexOf('devices')];
+    if (devices) this.#update({ problem: devices.status === 'rejected' ? messageOf(devices.reason) : undefined });
+    this.#update({ isLoaded: this.#state.isLoaded || devices?.status === 'fulfilled' });
   }
 
   async #fetch(part: Refresh): Promise<void> {

@@ -1,6 +1,7 @@
 import type { NoticeKind, Urgency } from '../../core/notices.ts';
 import { type HubClient, HubError } from './hub-client.ts';
 import { Observable } from './observable.ts';
+import { SerialLoads } from './serial-loads.ts';
 
 const PATH = '/api/v1/notices';
 
@@ -26,9 +27,7 @@ export class OwnNotices extends Observable {
   readonly #hub: Pick<HubClient, 'get' | 'post'>;
   #all: readonly NoticeView[] = [];
   #isForPerson = true;
-  #loading: Promise<void> | undefined;
-  /** True if the list has changed since the running request was sent. */
-  #isStale = false;
+  readonly #loads = new SerialLoads<'list'>(() => this.#fetch());
 
   constructor(hub: Pick<HubClient, 'get' | 'post'>) {
     super();
@@ -51,11 +50,7 @@ export class OwnNotices extends Observable {
 
   /** Loads the list. If a request runs already, asks again after it, once for all that changed meanwhile. */
   load(): Promise<void> {
-    this.#isStale = true;
-    this.#loading ??= this.#drain().finally(() => {
-      this.#loading = undefined;
-    });
-    return this.#loading;
+    return this.#loads.request('list');
   }
 
   /** Marks notices as read: these, or all. Throws HubError if the hub did not store it. */
@@ -70,15 +65,12 @@ export class OwnNotices extends Observable {
     this.#set([]);
   }
 
-  async #drain(): Promise<void> {
-    while (this.#isStale) {
-      this.#isStale = false;
-      try {
-        const { notices } = await this.#hub.get<{ readonly notices: readonly NoticeView[] }>(PATH);
-        this.#set(notices);
-      } catch (error) {
-        this.#refuse(error);
-      }
+  async #fetch(): Promise<void> {
+    try {
+      const { notices } = await this.#hub.get<{ readonly notices: readonly NoticeView[] }>(PATH);
+      this.#set(notices);
+    } catch (error) {
+      this.#refuse(error);
     }
   }
 
