@@ -43,8 +43,8 @@ export class SettingsApprovals extends PageElement {
     const params: JsonObject = Object.fromEntries(WAIT_KINDS.map((kind) => [kind, Number(values[kind])]));
     const answer = await this.callTool({ tool: SET_WAITS, params, label: text('settings.waits') });
     if (answer === undefined) return;
+    await this.#waits.load(async () => answer as unknown as ApprovalWaits);
     this.notify(text('settings.saved'));
-    this.#load();
   }
 
   #load(): void {

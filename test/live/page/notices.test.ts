@@ -81,6 +81,7 @@ describe.skipIf(!HAS_CHROMIUM)(`notices on the page${HAS_CHROMIUM ? '' : `: ${CH
     await waits.getByLabel('Devices').fill('5');
     await waits.getByRole('button', { name: 'Save' }).click();
     await expect.poll(stored).toMatchObject({ devices: 5 });
+    await opened.page.getByText('Saved.').first().waitFor();
     await waits.getByLabel('Devices').fill('60');
     await waits.getByRole('button', { name: 'Save' }).click();
     await opened.decide(opened.page.getByRole('button', { name: 'Approve and do it' }));
