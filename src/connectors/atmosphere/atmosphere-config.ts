@@ -17,6 +17,7 @@ export const ATMOSPHERE_SECTION = optionalSection(
   {
     relay: {
       type: 'string',
+      format: 'uri',
       pattern: '^wss?://[^/@?#\\s]+(/[^@?#\\s]*)?$',
       maxLength: 300,
       description: 'Relay without /relay/<mesh>, such as wss://relay.example.org',

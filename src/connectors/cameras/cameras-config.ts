@@ -5,6 +5,7 @@ const CAMERA = optionalSection({
   device: { type: 'string', pattern: '^/dev/[A-Za-z0-9][A-Za-z0-9/_.:-]*$', description: 'A camera of the kernel (V4L2)' },
   url: {
     type: 'string',
+    format: 'uri',
     pattern: '^(https?|rtsps?)://[^\\s@]+$',
     description: 'A camera in the network: a stream (rtsp) or a picture (http)',
   },

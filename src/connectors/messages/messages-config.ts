@@ -45,7 +45,7 @@ export const PHONE_PATTERN = '^\\+[1-9][0-9]{6,14}$';
 /** JSON Schema of `connectors.sms`. */
 export const SMS_SECTION = optionalSection(
   {
-    url: { type: 'string', pattern: '^https?://', description: 'Where the provider takes messages' },
+    url: { type: 'string', format: 'uri', pattern: '^https?://', description: 'Where the provider takes messages' },
     format: { enum: ['json', 'form'], default: 'json', description: 'How the body is written' },
     body: { type: 'object', minProperties: 1, description: 'Body with {phone} and {message} where they belong, in any text of it' },
     headers: {
@@ -67,7 +67,7 @@ export const SMS_SECTION = optionalSection(
 export type SmsConfig = Settings<typeof SMS_SECTION>;
 
 const CHANNEL_NAME = { pattern: '^[a-z0-9][a-z0-9_-]{0,31}$' } as const;
-const HTTP_URL = { type: 'string', pattern: '^https?://', maxLength: 2048 } as const;
+const HTTP_URL = { type: 'string', format: 'uri', pattern: '^https?://', maxLength: 2048 } as const;
 
 /** JSON Schema of one channel of a recipient: an object with exactly one property. Its name is the type of the channel, such as `sms`. */
 const CHANNEL = {
@@ -167,7 +167,13 @@ export type EmailConfig = Settings<typeof EMAIL_SECTION>;
 export const SLACK_SECTION = optionalSection(
   {
     token: { ...SECRET_SOURCE, description: 'Token of a Slack app with the scope chat:write' },
-    url: { type: 'string', pattern: '^https?://', default: 'https://slack.com/api', description: 'Where the API of Slack is' },
+    url: {
+      type: 'string',
+      format: 'uri',
+      pattern: '^https?://',
+      default: 'https://slack.com/api',
+      description: 'Where the API of Slack is',
+    },
     allowed_channels: { ...ALLOWED_TARGETS, description: 'Channels that may be written to; all that the app is in when absent' },
   },
   ['token'],

@@ -11,6 +11,7 @@ const ENDPOINT = optionalSection(
   {
     url: {
       type: 'string',
+      format: 'uri',
       pattern: '^https?://[^\\s@]+$',
       description: 'Base address of an API in the form of OpenAI, up to its version',
     },

@@ -18,7 +18,13 @@ const BRIDGE = optionalSection({
 /** JSON Schema of `connectors.mqtt`. */
 export const MQTT_SECTION = optionalSection(
   {
-    url: { type: 'string', pattern: '^mqtts?://[^/@]+$', maxLength: 512, description: 'Broker, such as mqtt://broker:1883; mqtts for TLS' },
+    url: {
+      type: 'string',
+      format: 'uri',
+      pattern: '^mqtts?://[^/@]+$',
+      maxLength: 512,
+      description: 'Broker, such as mqtt://broker:1883; mqtts for TLS',
+    },
     user: { type: 'string', minLength: 1, maxLength: 256 },
     password: SECRET_SOURCE,
     ca_file: { type: 'string', pattern: '^/', description: 'Certificate of an authority of your own, in PEM' },

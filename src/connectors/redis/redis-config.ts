@@ -5,6 +5,7 @@ export const REDIS_SECTION = optionalSection(
   {
     url: {
       type: 'string',
+      format: 'uri',
       pattern: '^rediss?://',
       maxLength: 500,
       description: 'redis://host:port/database, rediss:// with TLS; without password',

@@ -16,7 +16,13 @@ export const WEB_SECTION = section({
 /** JSON Schema of `connectors.search`: the SearXNG server for searches. */
 export const SEARCH_SECTION = optionalSection(
   {
-    url: { type: 'string', pattern: '^https?://', maxLength: 500, description: 'Where SearXNG is; its settings need search.formats: json' },
+    url: {
+      type: 'string',
+      format: 'uri',
+      pattern: '^https?://',
+      maxLength: 500,
+      description: 'Where SearXNG is; its settings need search.formats: json',
+    },
     token: { ...SECRET_SOURCE, description: 'Sent as Authorization: Bearer, for a server behind a proxy that asks for it' },
     language: { type: 'string', pattern: '^[a-z]{2,3}(-[A-Z]{2})?$', description: 'Such as de or en-GB; the server decides when absent' },
   },

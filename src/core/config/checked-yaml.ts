@@ -71,7 +71,16 @@ function lineAt(document: Document.Parsed, lines: LineCounter, path: readonly (s
 }
 
 /** Options of the validator. It does not validate the schemas, because that takes longer than compiling them. The tests do it. */
-const OPTIONS = { useDefaults: true, allErrors: false, strict: false, verbose: true, validateSchema: false, meta: false } as const;
+const OPTIONS = {
+  useDefaults: true,
+  allErrors: false,
+  strict: false,
+  verbose: true,
+  validateSchema: false,
+  meta: false,
+  // A pattern cannot tell every text that `new URL` throws at, such as one with the port 65536.
+  formats: { uri: URL.canParse },
+} as const;
 
 /** Returns a message for a missing key; undefined for other errors. The message also names an unknown key, as a likely misspelling. */
 function missingKey({ params, data, parentSchema }: ErrorObject, path: readonly string[]): string | undefined {
@@ -91,6 +100,7 @@ function describe(error: ErrorObject, path: readonly string[], schema: JsonSchem
   if (propertyName !== undefined) return `the name "${propertyName}" in ${where} ${error.message ?? 'is not allowed'}`;
   if (Array.isArray(params.allowedValues)) return `${where} must be one of ${params.allowedValues.join(', ')}`;
   if (params.pattern === WRITTEN_LINE) return `${where} holds characters that nobody sees: ${escapeAllHidden(String(error.data))}`;
+  if (params.format === 'uri') return `${where} is not a valid address; check its host, and its port, which is at most 65535`;
   if (error.keyword === 'type') return `${where} must be ${TYPE_WORDS[String(params.type)] ?? params.type}`;
   return `${where} ${error.message ?? 'is not allowed'}`;
 }

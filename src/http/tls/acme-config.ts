@@ -10,6 +10,7 @@ export const ACME_SECTION = optionalSection(
     names: { type: 'array', minItems: 1, maxItems: 8, uniqueItems: true, items: { type: 'string', pattern: HOST_NAME } },
     directory: {
       type: 'string',
+      format: 'uri',
       pattern: '^https://[^@\\s]+$',
       maxLength: 512,
       default: 'https://acme-v02.api.letsencrypt.org/directory',

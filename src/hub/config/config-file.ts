@@ -21,7 +21,7 @@ export const CONFIG_SCHEMA = {
     http: section({
       host: { type: 'string', default: '127.0.0.1' },
       port: { type: 'integer', minimum: 0, maximum: 65535, default: 8081 },
-      proxy_url: { type: 'string', pattern: '^https://[A-Za-z0-9.-]+(:[0-9]{1,5})?/?$', maxLength: 261 },
+      proxy_url: { type: 'string', format: 'uri', pattern: '^https://[A-Za-z0-9.-]+(:[0-9]{1,5})?/?$', maxLength: 261 },
       tls: section({
         enabled: { type: 'boolean' },
         names: { ...names, items: { type: 'string', pattern: '^[A-Za-z0-9.:-]{1,253}$' }, maxItems: 32 },
@@ -105,7 +105,7 @@ export const CONFIG_SCHEMA = {
       max_mb: { ...positive, default: 256 },
     }),
     backup: section({ folder: { type: 'string', minLength: 1 } }),
-    updates: section({ version_url: { type: 'string', pattern: '^https://[^@\\s]+$', maxLength: 500 } }),
+    updates: section({ version_url: { type: 'string', format: 'uri', pattern: '^https://[^@\\s]+$', maxLength: 500 } }),
     profiles: { type: 'string' },
     history: section({
       raw_days: { ...positive, default: 7 },

@@ -4,7 +4,7 @@ import { relevantSchema } from '../../../src/core/config/checked-yaml.ts';
 import type { JsonSchema } from '../../../src/core/json.ts';
 import { CONFIG_SCHEMA } from '../../../src/hub/config/config-file.ts';
 
-const whole = new Ajv2020({ useDefaults: true, strict: false }).compile(CONFIG_SCHEMA);
+const whole = new Ajv2020({ useDefaults: true, strict: false, formats: { uri: URL.canParse } }).compile(CONFIG_SCHEMA);
 
 /** What a schema makes of a value: with its defaults, and what is wrong. */
 function verdict(validate: ReturnType<Ajv2020['compile']>, value: unknown) {
@@ -17,7 +17,10 @@ function verdict(validate: ReturnType<Ajv2020['compile']>, value: unknown) {
 }
 
 function needed(schema: JsonSchema, value: unknown) {
-  return verdict(new Ajv2020({ useDefaults: true, strict: false }).compile(relevantSchema(schema, value)), value);
+  return verdict(
+    new Ajv2020({ useDefaults: true, strict: false, formats: { uri: URL.canParse } }).compile(relevantSchema(schema, value)),
+    value,
+  );
 }
 
 test.each<[string, unknown]>([

@@ -29,6 +29,19 @@ describe('configuration', () => {
     expect(loadConfig({ ATMO_HTTP_PORT: '9001' }, dir).http.port).toBe(9001);
   });
 
+  test.each([
+    ['http.proxy_url', 'http:\n  proxy_url: https://hub.example.org:65536\n', 2],
+    ['updates.version_url', 'updates:\n  version_url: https://example.org:99999/version.json\n', 2],
+    [
+      'http.tls.acme.directory',
+      'http:\n  tls:\n    acme:\n      names: [hub.example.org]\n      agree_to_terms: true\n      dns_command: [dns]\n      directory: https://ca:70000/d\n',
+      7,
+    ],
+    ['connectors.mqtt.url', 'connectors:\n  mqtt:\n    url: mqtt://broker:65536\n', 3],
+  ])('%s with a port that no machine has is named with its line', (key, text, line) => {
+    expect(withFile(text)).toThrow(`line ${line}: ${key} is not a valid address; check its host, and its port, which is at most 65535`);
+  });
+
   test('one network interface for Matter may be named, in the file or by variable', () => {
     expect(loadConfig({}, dir).matter.interface).toBeUndefined();
     expect(withFile('matter:\n  interface: eth1\n')().matter.interface).toBe('eth1');
