@@ -1,7 +1,7 @@
 import type { Authenticator, Principal } from '../core/auth/principal.ts';
 import type { HubContext } from '../core/context.ts';
-import { AtmoError, ERROR_CODES, toAtmoError } from '../core/errors.ts';
-import { type Json, objectOf } from '../core/json.ts';
+import { AtmoError, ERROR_CODES, type ErrorCode, isErrorCode, toAtmoError } from '../core/errors.ts';
+import { type Json, objectOf, tryParseJson } from '../core/json.ts';
 import { lazy } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
@@ -149,9 +149,9 @@ export class McpEndpoint implements AsyncDisposable {
       this.#takeReads(request);
       view = viewOf(request, this.#areas);
     } catch (thrown) {
-      return rpcError(toAtmoError(thrown), body.id);
+      return rpcError(toAtmoError(thrown), body);
     }
-    return serve({ principal, trace, view });
+    return withErrorData(await serve({ principal, trace, view }));
   }
 
   /** Counts the messages of a client against its read limit. Responses are not counted, and tool calls have their own limits. */
@@ -175,7 +175,7 @@ export class McpEndpoint implements AsyncDisposable {
     const { sdk, offer } = await this.#server();
     const refusal = refusedSubscription(offer.features, request.body, requester);
     // The status is 200 because clients read the error from the response's body.
-    if (refusal) return { ...rpcError(refusal, request.body.id), status: 200 };
+    if (refusal) return { ...rpcError(refusal, request.body), status: 200 };
     const channel = new SubscriptionStream(requester);
     this.#channels.add(channel);
     const exchange = sdk.serveModern(offer, { requester, request: request.request, body: request.body, bus: channel });
@@ -277,17 +277,17 @@ async function loadSdk() {
 }
 
 function unreadableBody(fault: BodyFault): Answer {
-  if (fault === 'no-json') return rpcRefusal(400, PARSE_ERROR, 'The body is not JSON; send one JSON-RPC message');
-  return rpcRefusal(
-    400,
+  if (fault === 'no-json') return invalidRequest(PARSE_ERROR, 'The body is not JSON; send one JSON-RPC message');
+  return invalidRequest(
     INVALID_REQUEST,
     'The body is no JSON-RPC message: it has to be an object such as {"jsonrpc": "2.0", "method": "ping", "id": 1}',
   );
 }
 
 function noSession(id: string | undefined): Answer {
-  if (id === undefined) return rpcRefusal(400, INVALID_REQUEST, 'No Mcp-Session-Id came with the request; begin with initialize');
-  return rpcRefusal(404, SESSION_NOT_FOUND, 'There is no such session, or it has ended; begin a new one with initialize');
+  if (id === undefined) return invalidRequest(INVALID_REQUEST, 'No Mcp-Session-Id came with the request; begin with initialize');
+  const ended = new AtmoError('NOT_FOUND', 'There is no such session, or it has ended; begin a new one with initialize');
+  return rpcError(ended, { rpcCode: SESSION_NOT_FOUND });
 }
 
 /** Converts a response of the SDK for the HTTP server. A text is read completely; a stream is passed on as it arrives. */
@@ -300,21 +300,44 @@ async function answerOfResponse(response: Response): Promise<Answer> {
   return { status: response.status, headers, body };
 }
 
-/** Returns a JSON-RPC error for a request whose id is unknown. */
-function rpcRefusal(status: number, code: number, message: string): Answer {
-  const body = JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: null });
-  return { status, headers: { 'content-type': 'application/json' }, body };
-}
-
 const INVALID_PARAMS = -32_602;
 
-/** Returns an AtmoError as the JSON-RPC error for the request with this id. */
-function rpcError(error: AtmoError, id: Json | undefined): Answer {
-  const { code, message, details } = error.toBody();
-  const told = { code: INVALID_PARAMS, message, data: { code, details } };
-  const body = JSON.stringify({ jsonrpc: '2.0', error: told, id: typeof id === 'string' || typeof id === 'number' ? id : null });
-  const status = ERROR_CODES[code].httpStatus;
+interface RpcErrorContext {
+  /** Id of the request; undefined if it is unknown. */
+  readonly id?: Json | undefined;
+  readonly rpcCode?: number;
+}
+
+/** Returns a JSON-RPC error. Its `data` is the error in the form that all other routes have in `error`. */
+function rpcError(error: AtmoError, { id, rpcCode = INVALID_PARAMS }: RpcErrorContext): Answer {
+  const data = error.toBody();
+  const body = JSON.stringify({
+    jsonrpc: '2.0',
+    error: { code: rpcCode, message: data.message, data },
+    id: typeof id === 'string' || typeof id === 'number' ? id : null,
+  });
+  const status = ERROR_CODES[data.code].httpStatus;
   return { status, headers: { 'content-type': 'application/json', ...problemHeaders(error, status) }, body };
+}
+
+function invalidRequest(rpcCode: number, message: string): Answer {
+  return rpcError(new AtmoError('VALIDATION_ERROR', message), { rpcCode });
+}
+
+/** Adds to a refusal of the SDK what all refusals of the hub have in `data`, so that clients read them in one way. */
+function withErrorData(answer: Answer): Answer {
+  if (answer.status < 400 || typeof answer.body !== 'string') return answer;
+  const body = objectOf(tryParseJson(answer.body));
+  const { data, ...error } = objectOf(body.error);
+  if (typeof error.message !== 'string' || isErrorCode(objectOf(data).code)) return answer;
+  const own = new AtmoError(refusalCode(answer.status), error.message).toBody();
+  return { ...answer, body: JSON.stringify({ ...body, error: { ...error, data: { ...own, ...objectOf(data) } } }) };
+}
+
+/** Returns the code of a refusal by its HTTP status. */
+function refusalCode(status: number): ErrorCode {
+  if (status === 404) return 'NOT_FOUND';
+  return status === 405 || status === 406 ? 'NOT_SUPPORTED' : 'VALIDATION_ERROR';
 }
 
 interface RelayOptions {

@@ -166,9 +166,10 @@ function capabilitiesOf(features: readonly McpFeature[]): ServerCapabilities {
 
 /** Returns the error for the client. It describes mistakes in the request; only the hub's log describes other errors. */
 function protocolError(error: AtmoError, era: McpEra): ProtocolError {
-  const { code, message, details } = error.toBody();
+  const body = error.toBody();
+  const { code, message, details } = body;
   // MCP requires the URI of a missing resource in the error's data (SEP-2164).
-  const data: Record<string, Json> = { code, details, ...(typeof details.uri === 'string' && { uri: details.uri }) };
+  const data: Record<string, Json> = { ...body, ...(typeof details.uri === 'string' && { uri: details.uri }) };
   if (code === 'INTERNAL_ERROR') return new ProtocolError(ProtocolErrorCode.InternalError, message, data);
   const requiredCapabilities = era === 'modern' ? neededCapabilities(error) : undefined;
   if (requiredCapabilities) return new MissingRequiredClientCapabilityError({ requiredCapabilities }, message);

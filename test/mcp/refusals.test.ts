@@ -23,7 +23,11 @@ test.each([
 ])('the body %s is refused in the words of JSON-RPC', async (body, code) => {
   const { httpApi } = makeHome();
   const answer = await ask(httpApi, '/mcp', { body });
-  expect([answer.status, answer.json]).toEqual([400, { jsonrpc: '2.0', id: null, error: { code, message: expect.any(String) } }]);
+  expect([answer.status, answer.json]).toEqual([
+    400,
+    { jsonrpc: '2.0', id: null, error: { code, message: expect.any(String), data: expect.any(Object) } },
+  ]);
+  expect(answer.json.error.data).toMatchObject({ code: 'VALIDATION_ERROR', retryable: false });
   expect((await ask(httpApi, '/api/v1/tools/probe/invoke', { body })).json.code).toBe('VALIDATION_ERROR');
 });
 
@@ -41,7 +45,12 @@ test('an area is known by any of its names, and one that is not there is told wi
       error: {
         code: -32_602,
         message: 'There is no area "kichen"; there is "Kitchen"',
-        data: { code: 'NOT_FOUND', details: { candidates: ['Kitchen'] } },
+        data: {
+          code: 'NOT_FOUND',
+          message: 'There is no area "kichen"; there is "Kitchen"',
+          details: { candidates: ['Kitchen'] },
+          retryable: false,
+        },
       },
     },
   ]);

@@ -56,11 +56,15 @@ const REFUSALS: Readonly<Record<string, string>> = {
 /** The HTTP status of a refused request. */
 export type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429;
 
-/** Form of an error response. `Refused`: problem details. `RefusedCall`: problem details, or the envelope of the failed call. */
-export type RefusalForm = 'Refused' | 'RefusedCall';
+/**
+ * Form of an error response. `Refused`: problem details. `RefusedCall`: problem details, or the envelope of the failed call. `RefusedRpc`:
+ * problem details, or the error of JSON-RPC.
+ */
+export type RefusalForm = 'Refused' | 'RefusedCall' | 'RefusedRpc';
 const CONTENTS: Readonly<Record<RefusalForm, object>> = {
   Refused: PROBLEM,
   RefusedCall: { ...PROBLEM, 'application/json': { schema: { $ref: '#/components/schemas/FailedCall' } } },
+  RefusedRpc: { ...PROBLEM, 'application/json': { schema: { $ref: '#/components/schemas/RpcFailure' } } },
 };
 const OTHERWISE = 'Refused or failed; the status is that of the code';
 

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonSchema } from '../../core/json.ts';
 import type { ToolDefinition } from '../../tools/definition/tool-definition.ts';
 import type { AnswerShape, Route } from '../server/route.ts';
-import { COMPONENTS, type HeaderName, headerRefs, publicSchema, type RefusalStatus, refusalRefs } from './components.ts';
+import { COMPONENTS, type HeaderName, headerRefs, publicSchema, type RefusalForm, type RefusalStatus, refusalRefs } from './components.ts';
 
 interface OpenApiSources {
   readonly routes: readonly Route[];
@@ -13,8 +13,8 @@ interface OpenApiSources {
 
 const DESCRIPTION = `Devices as typed tools, for agents and people.
 
-Every error has \`error\` with \`code\`, \`message\`, \`details\` and \`retryable\`: problem details (RFC 9457) where a request was refused,
-the envelope of the call (\`FailedCall\`) where a call of a tool failed. A dangerous call answers 202 with code APPROVAL_REQUIRED until a person has approved it; the same
+Every error has \`error\` with \`code\`, \`message\`, \`details\` and \`retryable\` (\`Failure\`): problem details (RFC 9457) where a request was refused,
+the envelope of the call (\`FailedCall\`) where a call of a tool failed. Errors of JSON-RPC at the MCP endpoints have the same in \`error.data\`. A dangerous call answers 202 with code APPROVAL_REQUIRED until a person has approved it; the same
 request then runs. \`?tools=true\` adds a path for each tool that the caller may call, with its own schemas.`;
 
 /** Returns an OpenAPI 3.1 document. It describes the routes, and has a path for each of the tools. */
@@ -69,8 +69,13 @@ function routeOperation(route: Route, tool: ToolDefinition | undefined): object 
     ...(route.access === 'public' && { security: [] }),
     parameters: [...pathParameters(route), ...queryParameters(route), ...headerRefs(headersOf(route))],
     ...(body && { requestBody: { required: false, content: { [JSON_TYPE]: { schema: body } } } }),
-    responses: { ...successes(route, tool), ...refusalRefs(refusalsOf(route), ENVELOPE_PATHS.has(route.path) ? 'RefusedCall' : 'Refused') },
+    responses: { ...successes(route, tool), ...refusalRefs(refusalsOf(route), refusalForm(route)) },
   };
+}
+
+function refusalForm({ path }: Route): RefusalForm {
+  if (ENVELOPE_PATHS.has(path)) return 'RefusedCall';
+  return tagOf(path) === 'mcp' ? 'RefusedRpc' : 'Refused';
 }
 
 function bodySchema({ body, tool }: Route, definition: ToolDefinition | undefined): JsonSchema | undefined {

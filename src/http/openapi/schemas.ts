@@ -21,6 +21,11 @@ function record(properties: Readonly<Record<string, JsonSchema>>, required: read
   return { type: 'object', ...(required.length > 0 && { required }), properties };
 }
 
+/** Returns the schema of an answer that says what failed: what every such answer has, and the properties of this one. */
+function failureOf(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
+  return { allOf: [named('Failure'), record(properties)] };
+}
+
 const CODE = { type: 'string', enum: Object.keys(ERROR_CODES) };
 const DETAILS = { type: 'object', description: 'What belongs to the code, such as candidates, problems or approval_id' };
 const RETRYABLE = { type: 'boolean', description: 'Whether the same request may work later' };
@@ -35,7 +40,8 @@ const ENVELOPE = {
 
 /** Schemas of errors, calls and jobs. */
 export const CALL_SCHEMAS: NamedSchemas = {
-  Problem: record({
+  Failure: record({ error: named('ToolError') }),
+  Problem: failureOf({
     type: { type: 'string', format: 'uri' },
     title: text('What the code means'),
     status: { type: 'integer' },
@@ -44,7 +50,11 @@ export const CALL_SCHEMAS: NamedSchemas = {
     code: CODE,
     details: DETAILS,
     retryable: RETRYABLE,
-    error: named('ToolError'),
+  }),
+  RpcFailure: record({
+    jsonrpc: { const: '2.0' },
+    id: { type: ['string', 'number', 'null'] },
+    error: record({ code: { type: 'integer', description: 'Code of JSON-RPC' }, message: text(), data: named('ToolError') }),
   }),
   ToolError: record({ code: CODE, message: text(), details: DETAILS, retryable: RETRYABLE }),
   CallAnswer: record(
@@ -58,10 +68,9 @@ export const CALL_SCHEMAS: NamedSchemas = {
     },
     [...Object.keys(ENVELOPE), 'status', 'result', 'response_hash'],
   ),
-  FailedCall: record({
+  FailedCall: failureOf({
     ...ENVELOPE,
     status: { const: 'error' },
-    error: named('ToolError'),
     response_hash: text('BLAKE3, hex, of the RFC 8785 form of the error'),
   }),
   Job: record(
