@@ -32,7 +32,7 @@ async function archiveOf(root: string): Promise<string> {
     version: '1.2.3',
     architecture: 'arm64',
     time: new Date('2026-03-01T00:00:00Z'),
-    compression: 'xz',
+    compression: 'zstd',
   };
   await writeDebianArchive(archive, file);
   return file;
