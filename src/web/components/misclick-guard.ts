@@ -3,7 +3,8 @@ import { PositionStability } from './position-stability.ts';
 
 /**
  * Guards buttons that approve or deny a request. A press counts only if the button has been visible at the same position, for the same
- * request, for half a second. Without the guard, a moving list could put another request under the finger. `about` is the request's id.
+ * request, for half a second in which the window had the focus. Without the guard, a moving list could put another request under the finger,
+ * and another site could close its window between the two clicks of a double click. `about` is the request's id.
  */
 class MisclickGuard extends HTMLElement {
   static readonly observedAttributes = ['about'];
@@ -53,7 +54,7 @@ class MisclickGuard extends HTMLElement {
     const buttons = [...this.querySelectorAll('button')];
     const { left, top } = this.getBoundingClientRect();
     this.#steadiness.update(
-      buttons.map((button) => [button, isVisible(button) ? positionOf(button, { left, top }) : undefined]),
+      buttons.map((button) => [button, document.hasFocus() && isVisible(button) ? positionOf(button, { left, top }) : undefined]),
       performance.now(),
     );
     return buttons;
