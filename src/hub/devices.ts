@@ -18,9 +18,11 @@ import { DeviceScenes } from '../profiles/tools/device-scenes.ts';
 import { DeviceToolSync } from '../profiles/tools/device-tool-sync.ts';
 import { registerSceneTools } from '../profiles/tools/scene-run.ts';
 import { sceneTools } from '../profiles/tools/scene-tools.ts';
+import { DeviceReplacement } from '../tools/builtin/device-replacement.ts';
 import { deviceAdminTools } from '../tools/builtin/device-tools.ts';
 import { homeNameTools } from '../tools/builtin/home-name-tools.ts';
-import type { DeviceNameOwnership } from '../tools/names/name-references.ts';
+import { replaceTool } from '../tools/builtin/replace-tool.ts';
+import { type DeviceNameOwnership, toolKeyText } from '../tools/names/name-references.ts';
 import { deviceNames } from '../tools/names/resolve-names.ts';
 import { DEVICE_CAPABILITIES } from './capabilities.ts';
 import type { Infrastructure } from './infrastructure.ts';
@@ -66,6 +68,13 @@ export async function openDevices(
   const ports = { devices: sync, names, access, validator };
   const memberPorts = { devices: sync, names, access, validator, directory, areas: homeNames, authorizer: infrastructure.auth.authorizer };
   const scenes = new SceneStore(infrastructure.store);
+  services.nameUses.add(() =>
+    scenes.list().map(({ name, actions }) => ({
+      kind: 'scene',
+      id: name,
+      content: actions.map(({ device, key }) => toolKeyText(device, key)),
+    })),
+  );
   const scenePorts = {
     devices: sync,
     names,
@@ -77,20 +86,23 @@ export async function openDevices(
     scenes,
     deviceScenes: new DeviceScenes({ store: infrastructure.store, access }),
   };
+  const administrative = {
+    administration,
+    devices: names,
+    bounds: new NodeBounds(directory, sync),
+    riskOf: (cluster: string, command: string) => profiles.riskOf(cluster, command),
+    naming: {
+      register,
+      directory,
+      uses: services.nameUses,
+      authorizer: infrastructure.auth.authorizer,
+      areaToday: (area: string) => homeNames.areaToday(area),
+    },
+    replacement: new DeviceReplacement({ store: infrastructure.store, logger, directory, administration, names: register }),
+  };
   const tools = [
-    ...deviceAdminTools({
-      administration,
-      devices: names,
-      bounds: new NodeBounds(directory, sync),
-      riskOf: (cluster, command) => profiles.riskOf(cluster, command),
-      naming: {
-        register,
-        directory,
-        uses: services.nameUses,
-        authorizer: infrastructure.auth.authorizer,
-        areaToday: (area) => homeNames.areaToday(area),
-      },
-    }),
+    ...deviceAdminTools(administrative),
+    replaceTool(administrative),
     ...homeNameTools({
       names: homeNames,
       devices: names,
@@ -109,6 +121,9 @@ export async function openDevices(
   for (const capability of DEVICE_CAPABILITIES) capabilities.add(capability);
   await stack.start(sync);
   await stack.start(matter);
+  const ended = new AbortController();
+  stack.own({ [Symbol.asyncDispose]: async () => ended.abort() });
+  administrative.replacement.recover(ended.signal);
   sync.open();
   const stopScenes = registerSceneTools(scenePorts, { registry, logger });
   stack.own({ [Symbol.asyncDispose]: async () => stopScenes() });
@@ -153,6 +168,7 @@ function withToolRefresh(claims: DeviceNameRegistry, refresh: (device: DeviceId)
       refresh(device);
       return freed;
     },
+    lacking: (from, to) => claims.lacking(from, to),
     merge: (from, to) => {
       claims.merge(from, to);
       refresh(to);

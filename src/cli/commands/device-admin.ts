@@ -136,6 +136,18 @@ const VERBS: readonly ToolCommand[] = [
       ].join('\n'),
   },
   {
+    name: 'device replace',
+    summary: 'put a newly added device into the place of a broken one, which leaves the home',
+    examples: ['device replace living-room-lamp new-lamp', 'device replace living-room-lamp new-lamp --confirm'],
+    tool: 'hub:replace_device',
+    operands: [
+      { name: 'OLD', help: 'id or unique name of the old device; its id if it was removed', param: 'device_id' },
+      { name: 'NEW', help: 'id or unique name of the device that was added for it', param: 'new_device_id' },
+    ],
+    options: { confirm: { help: 'also where something uses what the new device lacks', param: 'confirm' } },
+    sentence: replacementText,
+  },
+  {
     name: 'device diagnostics',
     summary: 'what a device tells of its hardware and network',
     examples: ['device diagnostics living-room-lamp'],
@@ -170,6 +182,25 @@ function namingLines({ tools_begin_with: prefix, former_beginnings: former, used
     ...(users === '' ? [] : [`Its names are used by ${users}; all of these go on working`]),
     ...textsOf(warnings).map((warning) => `Note: ${cellText(warning)}`),
   ];
+}
+
+const OLD_DEVICE: Readonly<Record<string, string>> = {
+  left: 'The old device left the home and can be used elsewhere.',
+  forgotten: 'The old device did not answer and is forgotten; reset it before you use it again.',
+};
+
+/** Returns what became of both devices, and what the new one cannot do that the old one could. */
+function replacementText(result: JsonObject): string {
+  const { device_id: id, was_for_a_while: was, old_device: old, used_by: uses } = result;
+  const lacking = [...textsOf(result.lacking_tools), ...textsOf(result.lacking_readings)];
+  const users = usesText(uses);
+  const groups = textsOf(result.groups_left);
+  return [
+    `${cellText(was)} is ${cellText(id)} now, with its name, room, grants, automations, scenes and history`,
+    ...[OLD_DEVICE[String(old)] ?? []].flat(),
+    ...(lacking.length > 0 ? [`It lacks ${lacking.map(cellText).join(', ')}${users === '' ? '' : `, which ${users} uses`}`] : []),
+    ...(groups.length > 0 ? [`It could not join the groups ${groups.join(', ')}; add it to them when it answers`] : []),
+  ].join('\n');
 }
 
 function namesText({ device_id: id, name, is_removed: isRemoved, former_names: former, used_by: uses, ...rest }: JsonObject): string {

@@ -56,6 +56,13 @@ export interface RecognisedDevice {
   readonly removedAtMs: number;
 }
 
+/** A device that another one replaces, as people knew it. */
+export interface ReplacedDevice {
+  readonly id: DeviceId;
+  readonly name: string;
+  readonly area?: string;
+}
+
 /** A commissioning that a crash interrupted and that the hub could not finish after its restart. */
 export interface HalfCommissioned {
   readonly id: string;
@@ -133,6 +140,8 @@ export interface DeviceAdministration {
   recognised(): readonly RecognisedDevice[];
   /** Gives a recognised device its former id, and its former name and area unless new ones are set. Throws NOT_FOUND for other devices. */
   restore(device: DeviceId): Device;
+  /** Gives a device the id, name and area of a device that it replaces. Throws CONFLICT if that one is still in the home. */
+  takeOver(device: DeviceId, replaced: ReplacedDevice): Device;
   /** Sets the area that the owner has chosen; null removes the area. */
   setArea(device: DeviceId, area: string | null): Device;
   /** Makes the device blink or beep for `seconds`; 0 stops it. Rejects with NOT_SUPPORTED if the device has no Identify cluster. */

@@ -210,6 +210,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'GET /api/v1/devices/{id}': 'getDevice',
   'POST /api/v1/devices/{id}/rename': 'renameDevice',
   'POST /api/v1/devices/{id}/restore': 'restoreDevice',
+  'POST /api/v1/devices/{id}/replace': 'replaceDevice',
   'GET /api/v1/device-names': 'listDeviceNames',
   'POST /api/v1/device-names/free': 'freeDeviceName',
   'GET /api/v1/recognised-devices': 'listRecognisedDevices',

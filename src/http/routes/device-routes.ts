@@ -178,6 +178,19 @@ const DEVICE_NAME_ROUTES = [
   }),
   toolRoute({
     method: 'POST',
+    path: '/api/v1/devices/:id/replace',
+    summary:
+      'Put a newly added device into the place of this one, which leaves the home; what the new one lacks of what is used is told first',
+    tool: 'hub:replace_device',
+    body: {
+      type: 'object',
+      required: ['new_device_id'],
+      properties: { new_device_id: { ...NAME, description: 'Id or name of the new device' }, confirm: { type: 'boolean' } },
+    },
+    params: ({ path, body }) => ({ ...body, device_id: path.id ?? '' }),
+  }),
+  toolRoute({
+    method: 'POST',
     path: '/api/v1/areas/:area/rename',
     summary: 'Give a room another name, which the answer tells with what names it; with merge, join it to the room of that name',
     tool: 'hub:rename_area',

@@ -61,6 +61,7 @@ export function matterAdministration(parts: AdministrationParts): DeviceAdminist
     },
     recognised: () => devices.recognised(),
     restore: (device) => devices.restore(device),
+    takeOver: (device, replaced) => devices.takeOver(device, replaced),
     setArea: (device, area) => devices.setArea(device, area),
     identify: (device, seconds, { signal }) => maintenance.identify(device, seconds, signal),
     ping: (device, { signal }) => maintenance.ping(device, signal),

@@ -1,4 +1,4 @@
-import type { RecognisedDevice } from '../../core/devices/device-administration.ts';
+import type { RecognisedDevice, ReplacedDevice } from '../../core/devices/device-administration.ts';
 import { parseDeviceId } from '../../core/devices/device-names.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { attemptWrite } from '../../core/files/file-system.ts';
@@ -138,6 +138,25 @@ export class DeviceStore {
     this.#former.reserve(entry.id);
     this.#save(key, { ...present({ name, area }), ...entry, id });
     this.#former.release(id);
+  }
+
+  /**
+   * Gives a device the id, name and area of a device that it replaces and that is no longer here. May be repeated: each step has the same
+   * result again, so that a hub that was killed between two writes completes it.
+   */
+  takeOver(key: string, { id, name, area }: ReplacedDevice): void {
+    const { area: _, ...entry } = this.#known(key);
+    if (entry.id !== id) {
+      this.#former.reserve(entry.id);
+      this.#save(key, { ...entry, ...present({ area }), name, id });
+    }
+    this.#former.release(id);
+    // A device that a bridge no longer has keeps its entry.
+    for (const [stale, { id: other }] of [...this.#all]) {
+      if (other !== id || stale === key) continue;
+      this.#all.delete(stale);
+      this.#store.delete(DEVICE_SPACE, stale);
+    }
   }
 
   #presentDevice(planned: PlannedDevice | undefined, plans: readonly PlannedDevice[]): PresentDevice | undefined {

@@ -3,7 +3,7 @@ import '../matter-platform.ts';
 import type { Endpoint } from '@matter/main';
 import { ChangeNotificationService, type ClientNode } from '@matter/main/node';
 import { PeerSet } from '@matter/main/protocol';
-import type { RecognisedDevice } from '../../core/devices/device-administration.ts';
+import type { RecognisedDevice, ReplacedDevice } from '../../core/devices/device-administration.ts';
 import type { DeviceAccess, DeviceCallOptions, DeviceChange, DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type {
   AttributePath,
@@ -187,6 +187,17 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
     if (former === undefined) throw new AtmoError('NOT_FOUND', `${id} resembles no removed device`, { device: id });
     this.#refresh(node);
     return this.#find(former).known.device;
+  }
+
+  /** Gives a device the id, name and area of a device that is no longer here. Throws CONFLICT if that one still is. */
+  takeOver(id: DeviceId, replaced: ReplacedDevice): Device {
+    const { node, known } = this.#find(id);
+    if (replaced.id !== id && this.#lookUp(replaced.id)) {
+      throw new AtmoError('CONFLICT', `${replaced.id} is still in the home; it has to leave before ${id} gets its id`);
+    }
+    node.takeOver(known, replaced);
+    this.#refresh(node);
+    return this.#find(replaced.id).known.device;
   }
 
   #add(peer: ClientNode, { joinedMs }: { readonly joinedMs: number }): void {

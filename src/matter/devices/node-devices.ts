@@ -1,6 +1,6 @@
 import type { Endpoint } from '@matter/main';
 import type { ClientNode } from '@matter/main/node';
-import type { RecognisedDevice } from '../../core/devices/device-administration.ts';
+import type { RecognisedDevice, ReplacedDevice } from '../../core/devices/device-administration.ts';
 import type { DeviceChange } from '../../core/devices/device-directory.ts';
 import type { Device, DeviceDescription, Reachability } from '../../core/devices/device-model.ts';
 import type { DeviceId } from '../../core/ids.ts';
@@ -119,6 +119,11 @@ export class NodeDevices {
     const former = this.#store.recognise(planned, this.#plans);
     if (former) this.#store.restore(planned.key, former);
     return former?.id;
+  }
+
+  /** Gives a device the id, name and area of the device that it replaces. Call `refresh` afterwards. */
+  takeOver({ planned }: KnownDevice, replaced: ReplacedDevice): void {
+    this.#store.takeOver(planned.key, replaced);
   }
 
   /** Removes the node; the store retains the data by which its devices can be recognised. */

@@ -3,7 +3,7 @@ import { foldedName } from '../../core/devices/device-names.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import { type Json, type JsonObject, objectOf, objectsOf, textsOf } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
-import type { ClaimedDeviceNames } from '../../tools/names/name-references.ts';
+import type { ClaimedDeviceNames, LackingNames } from '../../tools/names/name-references.ts';
 import { hashedName, plainPrefix, plainText, toolName } from './device-tool-names.ts';
 
 const SPACE = 'device.names';
@@ -232,20 +232,44 @@ export class DeviceNameRegistry {
     return { after, freed: textsIn(before).filter((one) => !left.has(one)) };
   }
 
-  /** Moves the names of `from` to `to`, two ids of the same device. Throws STORAGE_FAILED if the records cannot be written. */
+  /**
+   * Moves the names of `from` to `to`: two ids of the same device, or a device and the one that it replaces. A tool or reading of `to` whose
+   * endpoint `from` lacks goes on as that of another endpoint with the same cluster and action. Throws STORAGE_FAILED if the records cannot
+   * be written.
+   */
   merge(from: DeviceId, to: DeviceId): void {
     const [gone, kept] = [this.#recordOf(from), this.#recordOf(to)];
-    this.#forget(from);
-    const keys = distinct([...Object.keys(kept.tools), ...Object.keys(gone.tools)]);
-    const paths = new Set(Object.values(kept.readings));
+    const tools = withSuccessors(kept.tools, gone.tools);
+    const keptReadings = withSuccessors(kept.readings, gone.readings);
+    const keys = distinct([...Object.keys(tools), ...Object.keys(gone.tools)]);
+    const paths = new Set(Object.values(keptReadings));
     const readings = Object.entries(gone.readings).filter(([, path]) => !paths.has(path));
+    this.#leave(from);
+    this.#unsaved.delete(from);
     this.#change(to, {
       prefixes: [...kept.prefixes, ...gone.prefixes],
-      tools: Object.fromEntries(keys.map((key) => [key, distinct([...(kept.tools[key] ?? []), ...(gone.tools[key] ?? [])])])),
+      tools: Object.fromEntries(keys.map((key) => [key, distinct([...(tools[key] ?? []), ...(gone.tools[key] ?? [])])])),
       names: distinct([...kept.names, ...gone.names]),
-      readings: { ...Object.fromEntries(readings), ...kept.readings },
+      readings: { ...Object.fromEntries(readings), ...keptReadings },
     });
     this.save(to);
+    // Deleted last: a hub that is killed before has both records and merges them again.
+    this.#store.delete(SPACE, from);
+  }
+
+  /** Returns the names of tools and the paths of readings that `from` has and `to` has no counterpart for, by the names of today. */
+  lacking(from: DeviceId, to: DeviceId): LackingNames {
+    const [old, replacement] = [this.#recordOf(from), this.#recordOf(to)];
+    const without = (former: object, present: object) => {
+      const successors = successorsOf(Object.keys(former), Object.keys(present));
+      return Object.keys(former).filter((key) => !successors.has(key));
+    };
+    const toolKeys = without(old.tools, replacement.tools);
+    return {
+      toolKeys,
+      tools: toolKeys.flatMap((key) => old.tools[key] ?? []),
+      readings: without(old.readings, replacement.readings).flatMap((key) => old.readings[key] ?? []),
+    };
   }
 
   formerNames(device: DeviceId): readonly string[] {
@@ -306,6 +330,28 @@ export class DeviceNameRegistry {
     for (const name of Object.values(tools).flat()) this.#tools.delete(name);
     this.#records.delete(device);
   }
+}
+
+/** Returns a record of a device by the keys of the device that takes its place. What has no counterpart keeps its key. */
+function withSuccessors<Value>(former: Readonly<Record<string, Value>>, present: object): Readonly<Record<string, Value>> {
+  const successors = successorsOf(Object.keys(former), Object.keys(present));
+  return Object.fromEntries(Object.entries(former).map(([key, value]) => [successors.get(key) ?? key, value]));
+}
+
+/**
+ * Returns the key of the counterpart of each key of a former device. Keys are `endpoint/cluster/…`. Where both devices have as many endpoints
+ * with the rest of a key, these match in order; otherwise only equal keys match, since nobody knows which endpoint went missing.
+ */
+function successorsOf(former: readonly string[], present: readonly string[]): ReadonlyMap<string, string> {
+  const rest = (key: string) => key.slice(key.indexOf('/') + 1);
+  const byEndpoint = (keys: readonly string[] = []) => keys.toSorted((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10));
+  const presentBy = Map.groupBy(present, rest);
+  const pairs = [...Map.groupBy(former, rest)].flatMap(([own, keys]) => {
+    const others = byEndpoint(presentBy.get(own));
+    if (others.length !== keys.length) return keys.filter((key) => others.includes(key)).map((key) => [key, key] as const);
+    return byEndpoint(keys).map((key, index) => [key, others[index] ?? key] as const);
+  });
+  return new Map(pairs);
 }
 
 function textsIn({ prefixes, tools, names }: NameRecord): readonly string[] {

@@ -42,6 +42,11 @@ export class NodeBounds implements DeviceBounds {
     return !tools || families.has('lock') || families.has('valve') || tools.some(({ risk }) => risk === 'dangerous');
   }
 
+  isOfKind(device: DeviceId, other: DeviceId): boolean {
+    const [one, another] = [device, other].map((id) => typesAndFamilies(this.#directory.get(id)?.deviceTypes ?? []));
+    return one !== undefined && another !== undefined && !one.isDisjointFrom(another);
+  }
+
   servedClusters(device: DeviceId): readonly ServedCluster[] {
     return (this.#compiled.get(device)?.coverage ?? []).map(({ endpoint, cluster, by }) => ({
       endpoint,

@@ -19,6 +19,8 @@ export interface DeviceBounds {
   wholeOf(device: DeviceId): DeviceId;
   /** Returns whether the device may be dangerous, such as a lock. `restore_device` restores such a device only if the caller names it. */
   isGuarded(device: DeviceId): boolean;
+  /** Returns whether two devices are of one kind, such as two lights. */
+  isOfKind(device: DeviceId, other: DeviceId): boolean;
   riskOn(device: DeviceId, endpoint: number): Risk;
   /** Returns the highest risk of the device's tools that use the command: `none` if no tool uses it. An unknown device is `dangerous`. */
   riskOfCommand(path: CommandPath): Risk;

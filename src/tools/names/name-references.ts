@@ -8,7 +8,7 @@ import { parseToolName } from '../definition/tool-names.ts';
 
 /** A stored text that may name a device, an area or a tool. */
 export interface ReferringText {
-  readonly kind: 'automation' | 'agent' | 'token' | 'rule' | 'tool' | 'setting';
+  readonly kind: 'automation' | 'agent' | 'token' | 'rule' | 'tool' | 'setting' | 'scene';
   /** Id of the automation, token, rule, tool or setting that contains the text, for people. */
   readonly id: string;
   readonly content: Json;
@@ -31,6 +31,9 @@ export interface NamesToFind {
   readonly texts: readonly string[];
   readonly tools: readonly string[];
 }
+
+/** Returns the text with which a scene refers to a tool of a device: by the tool's key, which stays whatever the tool is called. */
+export const toolKeyText = (device: string, key: string): string => `${device} ${key}`;
 
 /** Finds the automations, tokens, rules and tools that use a name, so that nobody changes or releases a used name unknowingly. */
 export class NameReferences {
@@ -100,8 +103,18 @@ export interface DeviceNameOwnership {
   free(device: DeviceId, name: string, isHere: boolean): readonly string[];
   /** Returns the names that `free` would free, and changes nothing. */
   wouldFree(device: DeviceId, name: string, isHere: boolean): readonly string[];
-  /** Moves all names from `from` to `to`, because both are the same device. Throws STORAGE_FAILED if the write fails. */
+  /** Moves all names from `from` to `to`: one device with two ids, or a device and the one that it replaces. Throws STORAGE_FAILED. */
   merge(from: DeviceId, to: DeviceId): void;
+  /** Returns which tools and readings of `from` have no counterpart at `to`. */
+  lacking(from: DeviceId, to: DeviceId): LackingNames;
+}
+
+/** Names of tools, and paths of readings such as `temperature`, that a device has and another one lacks. */
+export interface LackingNames {
+  readonly tools: readonly string[];
+  /** Keys of these tools. */
+  readonly toolKeys: readonly string[];
+  readonly readings: readonly string[];
 }
 
 /** The parts of the hub that know the names of devices and areas. */

@@ -32,7 +32,7 @@ describe('the completion of a word', () => {
   test('is a command, a verb or an option of the table', async () => {
     const { words } = makeHome();
     expect(await words('comm')).toEqual(['commission']);
-    expect(await words('device', 're')).toEqual(['rename', 'remove-fabric', 'remove', 'recognised', 'restore']);
+    expect(await words('device', 're')).toEqual(['rename', 'remove-fabric', 'remove', 'recognised', 'restore', 'replace']);
     expect(await words('call', 'dim', '--t')).toEqual(['--timeout']);
     expect(await words('call', 'dim', '--help', '')).toContain('level=');
     expect(await words('no-such', 'x')).toEqual([]);
@@ -160,7 +160,7 @@ describe.each(['bash', 'zsh', 'fish'] as const)('a TAB in %s', (shell) => {
   run('offers commands, verbs and options without asking anybody', async () => {
     expect((await tab(shell, 'atmo comm')).offered).toContain('commission');
     const verbs = await tab(shell, 'atmo device re');
-    expect(verbs.offered.toSorted()).toEqual(['recognised', 'remove', 'remove-fabric', 'rename', 'restore']);
+    expect(verbs.offered.toSorted()).toEqual(['recognised', 'remove', 'remove-fabric', 'rename', 'replace', 'restore']);
     const options = await tab(shell, 'atmo call --t');
     expect([options.offered, options.asked]).toEqual([['--timeout'], '']);
     expect((await tab(shell, 'atmo device share x --c')).offered).toEqual(['--close']);

@@ -8,7 +8,7 @@ import type { DeviceId } from '../../../src/core/ids.ts';
 import { deviceAdminTools } from '../../../src/tools/builtin/device-tools.ts';
 import type { NamingPorts } from '../../../src/tools/names/name-references.ts';
 import { approvalsSaying } from '../../calls/approvals-fake.ts';
-import { settled } from '../../calls/pipeline-fixture.ts';
+import { makeTool, settled } from '../../calls/pipeline-fixture.ts';
 import { makeDevice, makeHttpApi, TOKEN } from '../../http/http-fixture.ts';
 import { NO_NAMING } from '../../tools/builtin/device-names-fixture.ts';
 import { atmo, fetchFrom, withDirectory } from '../cli-fixture.ts';
@@ -72,6 +72,7 @@ function makeHub(answers: Partial<DeviceAdministration> = {}, node: readonly str
     nodeOf: (id: DeviceId) => (node.length > 0 ? (node as readonly DeviceId[]) : [id]),
     wholeOf: (id: DeviceId) => (node[0] as DeviceId | undefined) ?? id,
     isGuarded: () => false,
+    isOfKind: () => true,
     servedClusters: () =>
       [
         { endpoint: 1, cluster: 'OnOff', served_by: 'profile' },
@@ -88,6 +89,39 @@ function makeHub(answers: Partial<DeviceAdministration> = {}, node: readonly str
   const run = (argv: readonly string[], io = {}) => atmo(argv, { fetch: fetchFrom(setup.httpApi), ...io });
   return { ...setup, asked, run };
 }
+
+test('a replaced device is told with what became of the old one and what the new one lacks', async () => {
+  const { run, registry } = makeHub();
+  const replaced = {
+    device_id: 'lamp',
+    was_for_a_while: 'bulb',
+    old_device: 'forgotten',
+    lacking_tools: ['lamp_dim'],
+    lacking_readings: [],
+    used_by: [{ kind: 'automation', id: 'night', as: ['lamp_dim'] }],
+    groups_left: [7],
+  };
+  const properties = { device_id: { type: 'string' }, new_device_id: { type: 'string' }, confirm: { type: 'boolean' } };
+  const handler = async () => replaced;
+  registry.register(
+    makeTool({
+      namespace: 'hub',
+      name: 'replace_device',
+      permissions: ['admin:device:{device_id}'],
+      parameters: { type: 'object', properties },
+      handler,
+    }),
+  );
+  expect((await run(['device', 'replace', 'lamp', 'bulb', '--confirm'])).out).toBe(
+    [
+      'bulb is lamp now, with its name, room, grants, automations, scenes and history',
+      'The old device did not answer and is forgotten; reset it before you use it again.',
+      'It lacks lamp_dim, which automation night uses',
+      'It could not join the groups 7; add it to them when it answers',
+      '',
+    ].join('\n'),
+  );
+});
 
 test('diagnostics name the functions of a device in words, and clusters in the JSON', async () => {
   const { run } = makeHub();

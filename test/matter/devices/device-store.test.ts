@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { deviceText, type PlannedDevice } from '../../../src/matter/devices/device-composition.ts';
@@ -108,6 +109,30 @@ describe('ids and names of devices', () => {
     devices.forgetNode('1', [], 0);
     expect(devices.entryOf(planned('2', 'Kitchen lamp')).id).toBe('kitchen-lamp-2');
     expect(new DeviceStore(store).entryOf(planned('3', 'Kitchen lamp')).id).toBe('kitchen-lamp-3');
+  });
+});
+
+describe('a device that replaces another one', () => {
+  test('gets its id, name and area, whoever had them before; the id that it had is given to no other', () => {
+    const store = new MemoryStore();
+    const devices = new DeviceStore(store);
+    devices.entryOf(planned('1', 'Lamp'));
+    devices.entryOf(planned('2', 'Lamp'));
+    devices.setArea('2', 'Attic');
+    devices.forgetNode('1', [planned('1', 'Lamp')], 0);
+    for (let time = 0; time < 2; time++) devices.takeOver('2', { id: parseDeviceId('lamp'), name: 'Desk' });
+    const again = new DeviceStore(store);
+    expect(again.entryOf(planned('2', 'Lamp'))).toEqual({ id: 'lamp', name: 'Desk', lastSeenMs: 0 });
+    expect(again.entryOf(planned('3', 'Lamp 2')).id).toBe('lamp-2-2');
+  });
+
+  test('leaves nothing of a device that its bridge no longer has', () => {
+    const store = new MemoryStore();
+    const devices = new DeviceStore(store);
+    for (const key of ['1', '1/e5', '2']) devices.entryOf(planned(key, key === '1/e5' ? 'Sofa' : 'Other'));
+    devices.takeOver('2', { id: parseDeviceId('sofa'), name: 'Sofa', area: 'Salon' });
+    expect(store.entries('devices').map(({ key }) => key)).toEqual(['1', '2']);
+    expect(devices.entryOf(planned('2', ''))).toMatchObject({ id: 'sofa', area: 'Salon' });
   });
 });
 

@@ -89,3 +89,50 @@ test('a name that was claimed is never given up, however often the device is ren
   expect(claims.name(device('other', 'Front door'), unlock, []).get('unlock')?.name).toBe('front_door_2_unlock');
   expect(claims.namesOf(parseDeviceId('front-door'))?.prefixes.length).toBeLessThan(40);
 });
+
+describe('the names of a device in whose place another one comes', () => {
+  const [old, by] = [device('desk-plug', 'Desk plug'), device('desk-plug-2', 'Desk plug 2')];
+  const tools = (...keys: readonly string[]) => keys.map((key) => ({ key, action: key.slice(2).replace('OnOff/', ''), shortForms: [] }));
+  const readings = (...keys: readonly string[]) =>
+    keys.map((key) => ({ key, path: key.split('/').at(-1) ?? '', endpoint: Number(key.slice(0, 1)) }));
+
+  function registry(ofOld: readonly string[], ofNew: readonly string[]) {
+    const store = new MemoryKeyValueStore(new ManualClock());
+    const names = new DeviceNameRegistry(store);
+    for (const [one, keys] of [[old, ofOld] as const, [by, ofNew] as const]) {
+      names.name(one, tools(...keys.filter((key) => key.includes('OnOff'))), []);
+      names.nameReadings(one.id, readings(...keys.filter((key) => !key.includes('OnOff'))));
+      names.save(one.id);
+    }
+    return { names, store };
+  }
+
+  test('mean the tools and readings of the new one, also where these are at another endpoint', () => {
+    const { names, store } = registry(['1/OnOff/turn_on', '1/Power/power'], ['3/OnOff/turn_on', '3/Power/power']);
+    expect(names.lacking(old.id, by.id)).toEqual({ tools: [], toolKeys: [], readings: [] });
+    names.merge(by.id, old.id);
+    const named = new DeviceNameRegistry(store).name(old, tools('3/OnOff/turn_on'), []);
+    expect(named.get('3/OnOff/turn_on')).toEqual({ name: 'desk_plug_turn_on', aliases: ['desk_plug_2_turn_on'] });
+    expect(names.nameReadings(old.id, readings('3/Power/power')).get('3/Power/power')).toBe('power');
+  });
+
+  test('keep the order of several endpoints, and stay where it is not known which one is missing', () => {
+    const { names } = registry(['1/OnOff/turn_on', '2/OnOff/turn_on'], ['2/OnOff/turn_on', '3/OnOff/turn_on']);
+    names.merge(by.id, old.id);
+    const named = names.name(old, tools('2/OnOff/turn_on', '3/OnOff/turn_on'), []);
+    expect([named.get('2/OnOff/turn_on')?.name, named.get('3/OnOff/turn_on')?.name]).toEqual(['desk_plug_turn_on', 'desk_plug_2_turn_on']);
+    const fewer = registry(['1/OnOff/turn_on', '2/OnOff/turn_on'], ['2/OnOff/turn_on']);
+    expect(fewer.names.lacking(old.id, by.id)).toMatchObject({ tools: ['desk_plug_turn_on'], readings: [] });
+  });
+
+  test('that have no counterpart are told, and no other device gets them', () => {
+    const { names } = registry(['1/OnOff/turn_on', '1/OnOff/toggle', '1/Power/power'], ['1/OnOff/turn_on']);
+    expect(names.lacking(old.id, by.id)).toEqual({
+      tools: ['desk_plug_toggle'],
+      toolKeys: ['1/OnOff/toggle'],
+      readings: ['power'],
+    });
+    names.merge(by.id, old.id);
+    expect(names.holderOf('desk_plug_toggle')).toBe(old.id);
+  });
+});

@@ -36,6 +36,7 @@ function bounds(isOneNode = false): DeviceBounds {
     nodeOf: (id) => (isOneNode ? [lamp.id, lock.id] : [id]),
     wholeOf: (id) => (isOneNode ? lamp.id : id),
     isGuarded: (id) => id === lock.id,
+    isOfKind: (id, other) => id === other || ![id, other].includes(lock.id),
     servedClusters: () => [{ endpoint: 1, cluster: 'OnOff', served_by: 'profile' }],
     riskOn: (id) => (id === lock.id ? 'dangerous' : 'low'),
     riskOfCommand: ({ device, command }) => (device === lock.id && command === 'Toggle' ? 'dangerous' : 'none'),

@@ -21,6 +21,7 @@ async function hub() {
     findHolder: claims.findHolder.bind(claims),
     holderOfWanted: claims.holderOfWanted.bind(claims),
     merge: claims.merge.bind(claims),
+    lacking: claims.lacking.bind(claims),
     wouldFree: claims.wouldFree.bind(claims),
     free: (...given: Parameters<typeof claims.free>) => {
       const freed = claims.free(...given);

@@ -11,6 +11,7 @@ export const NO_NAMING: NamingPorts = {
     free: () => [],
     wouldFree: () => [],
     merge: () => {},
+    lacking: () => ({ tools: [], toolKeys: [], readings: [] }),
   },
   directory: { get: () => undefined, list: () => [] },
   uses: { of: () => [] },

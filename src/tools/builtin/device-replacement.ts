@@ -1,0 +1,170 @@
+import type { DeviceAdministration, DeviceEndpoint, ReplacedDevice } from '../../core/devices/device-administration.ts';
+import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
+import { parseDeviceId } from '../../core/devices/device-names.ts';
+import { type ErrorCode, toAtmoError } from '../../core/errors.ts';
+import type { DeviceId } from '../../core/ids.ts';
+import { type Json, objectOf, objectsOf } from '../../core/json.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import type { DeviceNameOwnership } from '../names/name-references.ts';
+
+const SPACE = 'devices.replacement';
+/** Errors of a device that is gone for good. It is forgotten then; every other error ends the replacement with nothing changed. */
+const IS_GONE: ReadonlySet<ErrorCode> = new Set(['DEVICE_UNREACHABLE', 'OUTCOME_UNKNOWN']);
+
+/** A device, and the one whose place it takes. */
+export interface ReplacedPair {
+  readonly old: ReplacedDevice;
+  readonly by: DeviceId;
+}
+
+/** What replaces what: two whole devices, and the parts of them that match. */
+export interface Replacement {
+  readonly whole: ReplacedPair;
+  readonly parts: readonly ReplacedPair[];
+  /** Matter node of the old device; undefined if it left the home before. */
+  readonly nodeId?: string;
+}
+
+interface GroupMembership extends DeviceEndpoint {
+  readonly group: number;
+}
+
+interface BegunReplacement extends Replacement {
+  readonly groups: readonly GroupMembership[];
+}
+
+/** What became of the old device: it left the fabric, it did not answer and was forgotten, or it was not here any more. */
+export type OldDeviceOutcome = 'left' | 'forgotten' | 'gone_before';
+
+interface ReplacementResult {
+  readonly outcome: OldDeviceOutcome;
+  /** Groups that the new device could not join. */
+  readonly groupsLeft: readonly number[];
+}
+
+interface ReplacementParts {
+  readonly store: KeyValueStore;
+  readonly logger: Logger;
+  readonly directory: Pick<DeviceDirectory, 'get'>;
+  readonly administration: Pick<DeviceAdministration, 'decommission' | 'takeOver' | 'groups' | 'addGroupMember'>;
+  readonly names: Pick<DeviceNameOwnership, 'merge' | 'namesOf'>;
+}
+
+/**
+ * Puts a device into the place of another one. All that refers to the old device does so by its id, so the new one gets that id, with the
+ * names. What is to be done is stored first: a hub that was killed meanwhile either has the old device still, and nothing has changed, or
+ * completes the replacement at its next start.
+ */
+export class DeviceReplacement {
+  readonly #parts: ReplacementParts;
+
+  constructor(parts: ReplacementParts) {
+    this.#parts = parts;
+  }
+
+  /** Removes the old device if it is still here, and gives its place to the new one. If it refuses to leave, throws and changes nothing. */
+  async run(replacement: Replacement, signal: AbortSignal): Promise<ReplacementResult> {
+    const begun = { ...replacement, groups: this.#membershipsOf(replacement) };
+    this.#parts.store.set(SPACE, replacement.whole.old.id, begun as unknown as Json);
+    const outcome = await this.#remove(begun, signal);
+    this.#takePlaces(begun);
+    return { outcome, groupsLeft: await this.#join(begun.groups, signal) };
+  }
+
+  /** Completes or drops what a crash interrupted. Call it after the devices are loaded and before their tools are made. */
+  recover(signal: AbortSignal): void {
+    for (const { value } of this.#parts.store.entries(SPACE)) {
+      const begun = parseBegun(value);
+      if (begun) this.#recover(begun, signal);
+    }
+  }
+
+  #recover(begun: BegunReplacement, signal: AbortSignal): void {
+    const { directory, store, logger } = this.#parts;
+    const { old, by } = begun.whole;
+    const holder = directory.get(old.id);
+    if (holder && holder.nodeId === begun.nodeId) {
+      store.delete(SPACE, old.id);
+      return;
+    }
+    // Without the new device nothing can be done yet, for example while Matter is switched off.
+    if (!holder && !directory.get(by)) return;
+    logger.warn('device.replacement_completed', { device: old.id, by });
+    this.#takePlaces(begun);
+    void this.#join(begun.groups, signal);
+  }
+
+  async #remove({ whole, nodeId }: BegunReplacement, signal: AbortSignal): Promise<OldDeviceOutcome> {
+    const { administration, store } = this.#parts;
+    if (nodeId === undefined) return 'gone_before';
+    try {
+      await administration.decommission(whole.old.id, { signal, isForced: false });
+      return 'left';
+    } catch (thrown) {
+      const error = toAtmoError(thrown);
+      if (!IS_GONE.has(error.code)) {
+        store.delete(SPACE, whole.old.id);
+        throw error;
+      }
+    }
+    await administration.decommission(whole.old.id, { signal, isForced: true });
+    return 'forgotten';
+  }
+
+  /** Each step may be repeated. The names come first, so that the tools of the new device get them when it gets its id. */
+  #takePlaces({ whole, parts }: BegunReplacement): void {
+    const { names, directory, administration, store } = this.#parts;
+    for (const { old, by } of [whole, ...parts]) {
+      if (names.namesOf(by)) names.merge(by, old.id);
+      if (directory.get(by)) administration.takeOver(by, old);
+    }
+    store.delete(SPACE, whole.old.id);
+  }
+
+  #membershipsOf({ whole, parts }: Replacement): readonly GroupMembership[] {
+    const devices = [whole, ...parts].map(({ old }) => old.id);
+    return this.#parts.administration
+      .groups()
+      .flatMap(({ id, members }) => members.map((member) => ({ group: id, ...member })))
+      .filter(({ device }) => devices.includes(device));
+  }
+
+  async #join(memberships: readonly GroupMembership[], signal: AbortSignal): Promise<readonly number[]> {
+    const left: number[] = [];
+    for (const { group, device, endpoint } of memberships) {
+      try {
+        await this.#parts.administration.addGroupMember(group, { device, endpoint }, { signal });
+      } catch (thrown) {
+        left.push(group);
+        this.#parts.logger.warn('device.group_not_joined', { device, group, reason: toAtmoError(thrown).message });
+      }
+    }
+    return left;
+  }
+}
+
+/** Returns a stored replacement; undefined if it has another form. */
+function parseBegun(value: Json): BegunReplacement | undefined {
+  const { whole, parts, nodeId, groups } = objectOf(value);
+  const [first, ...others] = [whole, ...objectsOf(parts)].map(parsePair);
+  const rest = others.filter((pair) => pair !== undefined);
+  if (!first || rest.length !== others.length) return undefined;
+  return {
+    whole: first,
+    parts: rest,
+    ...(typeof nodeId === 'string' && { nodeId }),
+    groups: objectsOf(groups).map(({ group, device, endpoint }) => ({
+      group: Number(group),
+      device: parseDeviceId(String(device)),
+      endpoint: Number(endpoint),
+    })),
+  };
+}
+
+function parsePair(value: Json | undefined): ReplacedPair | undefined {
+  const { old, by } = objectOf(value);
+  const { id, name, area } = objectOf(old);
+  if (typeof by !== 'string' || typeof id !== 'string' || typeof name !== 'string') return undefined;
+  return { old: { id: parseDeviceId(id), name, ...(typeof area === 'string' && { area }) }, by: parseDeviceId(by) };
+}
