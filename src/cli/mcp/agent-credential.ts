@@ -65,6 +65,11 @@ export class AgentCredential implements McpCredential {
   readonly #path: string;
   #making: Promise<StoredAgentToken> | undefined;
   #stored: StoredAgentToken | undefined;
+  /**
+   * When the next renewal is tried, in milliseconds since 1970. A hub gives an agent below a person no second token while the first is
+   * valid, so that a token of a few hours is only replaced at its end.
+   */
+  #nextTryMs = 0;
 
   constructor(parts: AgentParts, name: string, permissions: readonly string[]) {
     if (!AGENT_NAME.test(name))
@@ -97,14 +102,27 @@ export class AgentCredential implements McpCredential {
   async #current(): Promise<StoredAgentToken> {
     this.#stored ??= this.#read();
     const stored = this.#stored;
-    if (!stored) return this.#make();
-    const leftMs = Date.parse(stored.expiresAt) - (this.#parts.clock ?? systemClock).now();
-    if (leftMs > RENEW_BEFORE_MS) return stored;
+    if (!stored) return this.#makeFirst();
+    const nowMs = (this.#parts.clock ?? systemClock).now();
+    const leftMs = Date.parse(stored.expiresAt) - nowMs;
+    if (leftMs > RENEW_BEFORE_MS || (leftMs > 0 && nowMs < this.#nextTryMs)) return stored;
     try {
       return await this.#make();
     } catch (error) {
       if (leftMs <= 0) throw error;
+      this.#nextTryMs = nowMs + leftMs / 2;
       return stored;
+    }
+  }
+
+  /** Makes the first token. Where the hub refuses because another process has just made one for this agent, returns that one. */
+  async #makeFirst(): Promise<StoredAgentToken> {
+    try {
+      return await this.#make();
+    } catch (error) {
+      this.#stored = this.#read();
+      if (!this.#stored) throw error;
+      return this.#stored;
     }
   }
 

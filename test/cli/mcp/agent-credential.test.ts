@@ -124,6 +124,40 @@ describe('the token of --agent', () => {
     });
   });
 
+  test('is not asked for with each request where the hub refuses another one while the old one is valid', async () => {
+    await withDirectory(async (dir) => {
+      const clock = new ManualClock();
+      const env = ownerHome(dir);
+      await credentialIn(env, clock).token();
+      clock.advance(21 * DAY_MS);
+      const asked: string[] = [];
+      const fetch: CliIo['fetch'] = async (url) => {
+        asked.push(url);
+        return Response.json({ status: 'error', error: { code: 'CONFLICT', message: 'There is one' } }, { status: 409 });
+      };
+      const credential = new AgentCredential({ io: { env, fetch }, note: () => {}, clock }, 'claude', HOME_PERMISSIONS);
+      for (let request = 0; request < 5; request += 1) expect(await credential.token()).toBe('at1.made-1');
+      expect(asked).toHaveLength(1);
+      clock.advance(5 * DAY_MS);
+      expect(await credential.token()).toBe('at1.made-1');
+      expect(asked).toHaveLength(2);
+    });
+  });
+
+  test('that another process made a moment before is used', async () => {
+    await withDirectory(async (dir) => {
+      const clock = new ManualClock();
+      const env = ownerHome(dir);
+      const first = credentialIn(env, clock);
+      const fetch: CliIo['fetch'] = async () => {
+        await first.token();
+        return Response.json({ status: 'error', error: { code: 'CONFLICT', message: 'There is one' } }, { status: 409 });
+      };
+      const second = new AgentCredential({ io: { env, fetch }, note: () => {}, clock }, 'claude', HOME_PERMISSIONS);
+      expect(await second.token()).toBe('at1.made-1');
+    });
+  });
+
   test('is made again for a hub that was set up again; a user who cannot make one gets the path of the old file', async () => {
     await withDirectory(async (dir) => {
       const clock = new ManualClock();
