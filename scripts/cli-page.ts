@@ -1,6 +1,6 @@
-import type { Command } from '../src/cli/command.ts';
+import type { CommandSpec } from '../src/cli/command.ts';
 import { usageOf } from '../src/cli/command-line.ts';
-import { SECTIONS } from '../src/cli/command-table.ts';
+import { HUB_MACHINE_SECTION, SECTIONS } from '../src/cli/command-table.ts';
 
 const INTRODUCTION = `# The command line
 
@@ -30,7 +30,7 @@ atmo completion fish | source         in ~/.config/fish/config.fish
 
 ## From another machine
 
-A laptop speaks to the hub over TLS, once the hub answers in your network ([people](people.md)). On the hub:
+A laptop speaks to the hub over TLS, once the hub answers in your network ([people](people.md)). What it needs is [the client package](client.md). On the hub:
 
 \`\`\`
 sudo atmo people add ann --title Ann --role adult     where she is not in the household yet
@@ -69,11 +69,18 @@ Through a tunnel instead of TLS, with \`ATMO_URL\` unset: \`ssh -N -L 8081:127.0
 
 /** docs/cli.md: every command with its operands, options and examples, from the table that the CLI itself reads. */
 export function cliPage(): string {
-  const sections = SECTIONS.map(({ title, commands }) => `## ${title}\n\n${commands.map(commandText).join('\n')}`);
+  const sections = SECTIONS.map((section) => `## ${section.title}\n\n${whereText(section)}${section.commands.map(commandText).join('\n')}`);
   return `${INTRODUCTION}\n${sections.join('\n')}`;
 }
 
-function commandText(command: Command): string {
+/** What the client package does not have is marked. */
+function whereText({ title }: { readonly title: string }): string {
+  return title === HUB_MACHINE_SECTION.title
+    ? 'These commands run on the machine of the hub. The [client package](client.md) has all others.\n\n'
+    : '';
+}
+
+function commandText(command: CommandSpec): string {
   const rows = [
     ...(command.operands ?? []).map(({ name, help }) => [name, help] as const),
     ...Object.entries(command.options ?? {}).map(

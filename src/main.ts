@@ -1,6 +1,8 @@
 #!/usr/bin/env -S node --disable-warning=ExperimentalWarning --max-semi-space-size=2
 import { setTimeout as sleep } from 'node:timers/promises';
-import { hubFetch } from './cli/hub/hub-trust.ts';
+import { HUB_PROGRAM } from './cli/command-table.ts';
+import { hubMachineChecks } from './cli/doctor/own-state.ts';
+import { hubFetch } from './cli/hub/hub-fetch.ts';
 import { runCli } from './cli/run-cli.ts';
 
 /** Runs a hub until SIGTERM or SIGINT. A second signal ends the process at once. */
@@ -18,7 +20,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 // The umask is set before any file is written, because the state contains keys.
 process.umask(0o077);
 
-const exitCode = await runCli(process.argv.slice(2), {
+const exitCode = await runCli(process.argv.slice(2), HUB_PROGRAM, {
   stdout: process.stdout,
   stderr: process.stderr,
   stdin: process.stdin,
@@ -26,7 +28,7 @@ const exitCode = await runCli(process.argv.slice(2), {
   fetch: hubFetch(process.env),
   serve,
   sleep,
-  networkChecks: async (ports) => (await import('./doctor/network-checks.ts')).networkChecks(ports),
+  machineChecks: async (ports) => hubMachineChecks(process.env, await (await import('./doctor/network-checks.ts')).networkChecks(ports)),
   openFile: async (file) => (await import('./cli/browser.ts')).openInBrowser(file),
   askSecret: async (prompt) => (await import('./cli/identity/secret-prompt.ts')).promptSecret(prompt, process.stdin, process.stderr),
   configCheck: async (file) => (await import('./hub/config/config-check.ts')).checkConfigFile(process.env, file),

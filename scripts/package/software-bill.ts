@@ -69,7 +69,7 @@ function reachable(bill: SoftwareBill, isWanted: (name: string) => boolean): Rea
 }
 
 /** A line for each package with its version and licence, then the text of each licence, once, with the packages under it. */
-export async function licenceTexts({ components }: SoftwareBill): Promise<string> {
+export async function licenceTexts({ components }: Pick<SoftwareBill, 'components'>): Promise<string> {
   const lines = components.map((component) => `${component.name} ${component.version}: ${licenceOf(component)}`);
   const holders = new Map<string, string[]>();
   for (const { name } of components) {

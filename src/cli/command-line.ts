@@ -1,6 +1,6 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { nearestTexts } from '../core/edit-distance.ts';
-import { type Command, type OperandSpec, type OptionSpec, type OptionValues, usage } from './command.ts';
+import { type CommandSpec, type OperandSpec, type OptionSpec, type OptionValues, usage } from './command.ts';
 import { type Block, heading, type Printable, paragraph } from './terminal/blocks.ts';
 import { padText, textWidth, wrapText } from './terminal/text-width.ts';
 
@@ -10,20 +10,20 @@ export const COMMON_OPTIONS = {
   help: { help: 'this help' },
 } as const;
 
-interface ParsedCommand {
-  readonly command: Command;
+interface ParsedCommand<Known extends CommandSpec> {
+  readonly command: Known;
   readonly operands: readonly string[];
   readonly options: OptionValues;
 }
 
 /** Returns the command whose name is the first word or the first two words; undefined if there is none. */
-export function findCommand(commands: readonly Command[], words: readonly string[]): Command | undefined {
+export function findCommand<Known extends CommandSpec>(commands: readonly Known[], words: readonly string[]): Known | undefined {
   const [first = '', second = ''] = words;
   return commands.find(({ name }) => name === `${first} ${second}`) ?? commands.find(({ name }) => name === first);
 }
 
 /** Parses a command line. Throws VALIDATION_ERROR if the command line has a mistake. The message says how to correct it. */
-export function parseCommandLine(commands: readonly Command[], argv: readonly string[]): ParsedCommand {
+export function parseCommandLine<Known extends CommandSpec>(commands: readonly Known[], argv: readonly string[]): ParsedCommand<Known> {
   const words = argv.filter((word) => !word.startsWith('-'));
   const command = findCommand(commands, words);
   if (!command) throw unknownCommand(commands, words);
@@ -42,7 +42,7 @@ function withoutWords(argv: readonly string[], words: readonly string[]): string
   });
 }
 
-function parseOptions(command: Command, args: string[]) {
+function parseOptions(command: CommandSpec, args: string[]) {
   const specs: Readonly<Record<string, OptionSpec>> = { ...COMMON_OPTIONS, ...command.options };
   const options: ParseArgsOptionsConfig = Object.fromEntries(
     Object.entries(specs).map(([name, { value, isRepeated = false }]) => [
@@ -79,7 +79,7 @@ function optionMistake(error: unknown, args: readonly string[], known: readonly 
   return `Unknown option ${wrong}${near.join('')}`;
 }
 
-function checkOperands(command: Command, given: readonly string[]): void {
+function checkOperands(command: CommandSpec, given: readonly string[]): void {
   const specs = command.operands ?? [];
   const missing = specs.find((spec, index) => !spec.isOptional && given[index] === undefined);
   if (missing) throw usage(`${missing.name} is missing: ${missing.help}; see atmo ${command.name} --help`);
@@ -92,7 +92,7 @@ function checkOperands(command: Command, given: readonly string[]): void {
 const LISTING = new Set(['list', 'ls', 'show']);
 
 /** Returns the error for an unknown command. It suggests the most similar command. */
-export function unknownCommand(commands: readonly Command[], words: readonly string[]) {
+export function unknownCommand(commands: readonly CommandSpec[], words: readonly string[]) {
   const [first, second] = words;
   if (first === undefined)
     return usage('An option needs a command before it, such as "atmo status --json"; atmo --help lists what there is');
@@ -108,9 +108,9 @@ export function unknownCommand(commands: readonly Command[], words: readonly str
 }
 
 /** The commands under one heading of the help. */
-export interface CommandSection {
+export interface CommandSection<Known extends CommandSpec = CommandSpec> {
   readonly title: string;
-  readonly commands: readonly Command[];
+  readonly commands: readonly Known[];
 }
 
 const EPILOGUE = [
@@ -119,8 +119,8 @@ const EPILOGUE = [
 ];
 const LEAST_COLUMNS = 24;
 
-/** Returns the help of the whole CLI, made from the table of commands. */
-export function overview(sections: readonly CommandSection[]): Printable {
+/** Returns the help of the whole CLI, made from the table of commands. `onlyOnHub`: names of the commands that this program lacks. */
+export function overview(sections: readonly CommandSection[], onlyOnHub: readonly string[]): Printable {
   const width = Math.max(...sections.flatMap(({ commands }) => commands.map(({ name }) => name.length)));
   return [
     'atmo: commissions Matter devices and calls their tools by name\n',
@@ -131,12 +131,16 @@ export function overview(sections: readonly CommandSection[]): Printable {
         width,
       ),
     ]),
-    ...EPILOGUE.flatMap((text) => ['\n', paragraph(text)]),
+    ...[...EPILOGUE, ...elsewhereText(onlyOnHub)].flatMap((text) => ['\n', paragraph(text)]),
   ];
 }
 
+function elsewhereText(onlyOnHub: readonly string[]): readonly string[] {
+  return onlyOnHub.length === 0 ? [] : [`Only on the machine of the hub: ${onlyOnHub.map((name) => `atmo ${name}`).join(', ')}.`];
+}
+
 /** Returns the help of one command. */
-export function commandHelp(command: Command): readonly (string | Block)[] {
+export function commandHelp(command: CommandSpec): readonly (string | Block)[] {
   const operands = (command.operands ?? []).map((operand) => [operandText(operand), operand.help] as const);
   const options = Object.entries({ ...command.options, ...COMMON_OPTIONS }).map(
     ([name, spec]) => [`--${name}${'value' in spec ? ` ${spec.value}` : ''}`, spec.help] as const,
@@ -152,7 +156,7 @@ export function commandHelp(command: Command): readonly (string | Block)[] {
 }
 
 /** Returns the syntax of a command line, without options. */
-export function usageOf(command: Command): string {
+export function usageOf(command: CommandSpec): string {
   return [command.name, ...(command.operands ?? []).map(operandText)].join(' ');
 }
 

@@ -50,8 +50,8 @@ export interface OperandSpec {
   readonly completes?: Completes;
 }
 
-/** One command of the CLI. The help and the shell completions are made from the table of commands. */
-export interface Command {
+/** What a command is called and takes. The help and the shell completions are made from a table of these. */
+export interface CommandSpec {
   /** One or two words, such as `device rename`. */
   readonly name: string;
   readonly summary: string;
@@ -59,27 +59,31 @@ export interface Command {
   readonly options?: Readonly<Record<string, OptionSpec>>;
   /** Example command lines without `atmo`; a test parses each of them. */
   readonly examples?: readonly string[];
-  /** Runs the command and resolves with its exit code; undefined means 0. */
-  run(call: Invocation): Promise<number | undefined> | Promise<void>;
 }
 
-interface InvocationParts {
+/** One command of the CLI. `Io` is what it needs of the machine on which it runs. */
+export interface Command<Io extends CliIo = CliIo> extends CommandSpec {
+  /** Runs the command and resolves with its exit code; undefined means 0. A property, so that types compare what commands need. */
+  readonly run: (call: Invocation<Io>) => Promise<number | undefined> | Promise<void>;
+}
+
+interface InvocationParts<Io extends CliIo> {
   readonly operands: readonly string[];
   readonly options: OptionValues;
   readonly hub: HubClient;
   readonly output: Output;
-  readonly io: CliIo;
+  readonly io: Io;
 }
 
 /** One run of a command with its parsed arguments. */
-export class Invocation {
+export class Invocation<Io extends CliIo = CliIo> {
   readonly hub: HubClient;
   readonly output: Output;
-  readonly io: CliIo;
+  readonly io: Io;
   readonly operands: readonly string[];
-  readonly #options: InvocationParts['options'];
+  readonly #options: OptionValues;
 
-  constructor({ operands, options, hub, output, io }: InvocationParts) {
+  constructor({ operands, options, hub, output, io }: InvocationParts<Io>) {
     this.operands = operands;
     this.#options = options;
     this.hub = hub;

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { type JsonObject, objectOf, objectsOf } from '../core/json.ts';
-import type { Command, Completes, NameKind, OperandSpec, OptionSpec } from './command.ts';
+import type { CommandSpec, Completes, NameKind, OperandSpec, OptionSpec } from './command.ts';
 import { COMMON_OPTIONS, findCommand } from './command-line.ts';
 import { objectsIn } from './hub/answer-lists.ts';
 import type { HubClient } from './hub/hub-client.ts';
@@ -17,7 +17,7 @@ export type CompletionRequest =
   | { readonly kind: 'value'; readonly completes: Completes; readonly typed: string; readonly operands: readonly string[] };
 
 /** Returns how the last word can be completed. `words` are the words after `atmo`. Returns undefined if nothing can complete the word. */
-export function completionRequest(commands: readonly Command[], words: readonly string[]): CompletionRequest | undefined {
+export function completionRequest(commands: readonly CommandSpec[], words: readonly string[]): CompletionRequest | undefined {
   const typed = words.at(-1) ?? '';
   const before = words.slice(0, -1);
   const command = findCommand(commands, before);
@@ -39,7 +39,7 @@ function valueRequest(spec: OperandSpec | OptionSpec, value: { readonly typed: s
 }
 
 /** Returns the first words of commands, or the second words after a given first word, such as `rename` after `device`. */
-export function nextWords(commands: readonly Command[], before: readonly string[]): readonly Candidate[] {
+export function nextWords(commands: readonly CommandSpec[], before: readonly string[]): readonly Candidate[] {
   const depth = before.length;
   const start = before.join(' ');
   const fitting = commands.filter(({ name }) => (depth === 0 ? true : name.startsWith(`${start} `)));
@@ -54,11 +54,11 @@ export function nextWords(commands: readonly Command[], before: readonly string[
 }
 
 /** Returns the options of a command as people type them. */
-export function optionCandidates({ options }: Command): readonly Candidate[] {
+export function optionCandidates({ options }: CommandSpec): readonly Candidate[] {
   return Object.entries({ ...options, ...COMMON_OPTIONS }).map(([name, { help }]) => ({ text: `--${name}`, help }));
 }
 
-function groupHelp(commands: readonly Command[], word: string): string {
+function groupHelp(commands: readonly CommandSpec[], word: string): string {
   return commands.flatMap(({ name }) => (name.startsWith(`${word} `) ? [name.slice(word.length + 1)] : [])).join(', ');
 }
 
@@ -68,7 +68,7 @@ function candidatesFor(candidates: readonly Candidate[], typed: string): Complet
 }
 
 /** Returns the operands in `words`. If the last word is an option that takes a value, also returns this option as `awaited`. */
-function readWords(command: Command, words: readonly string[]) {
+function readWords(command: CommandSpec, words: readonly string[]) {
   const specs: Readonly<Record<string, OptionSpec>> = { ...COMMON_OPTIONS, ...command.options };
   const operands: string[] = [];
   let awaited: OptionSpec | undefined;

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { enrolOwnerKey } from '../../src/auth/approvals/approver-registry.ts';
 import type { CliIo } from '../../src/cli/cli-io.ts';
+import { HUB_PROGRAM } from '../../src/cli/command-table.ts';
 import { runCli } from '../../src/cli/run-cli.ts';
 import type { Principal } from '../../src/core/auth/principal.ts';
 import { silentLogger } from '../../src/core/logger.ts';
@@ -87,7 +88,7 @@ export async function makeApprovalHub({ persons = 1 } = {}) {
   /** Runs `atmo` against this hub. */
   async function atmo(argv: readonly string[], env: CliIo['env'], way: CliIo['fetch'] = fetch) {
     const written = { out: '', err: '' };
-    const code = await runCli(argv, {
+    const code = await runCli(argv, HUB_PROGRAM, {
       ...IDLE_IO,
       stdout: { write: (text) => (written.out += text) },
       stderr: { write: (text) => (written.err += text) },

@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { CliIo } from '../../src/cli/cli-io.ts';
+import type { CliIo, HubMachineIo } from '../../src/cli/cli-io.ts';
+import { HUB_PROGRAM } from '../../src/cli/command-table.ts';
+import { hubMachineChecks } from '../../src/cli/doctor/own-state.ts';
 import { runCli } from '../../src/cli/run-cli.ts';
 import type { HttpApi } from '../../src/hub/http.ts';
 import { settled } from '../calls/pipeline-fixture.ts';
@@ -15,19 +17,19 @@ interface Run {
   json(): ReturnType<typeof JSON.parse>;
 }
 
-interface Circumstances extends Partial<Omit<CliIo, 'stdin'>> {
+export interface Circumstances extends Partial<Omit<HubMachineIo, 'stdin'>> {
   readonly stdin?: string;
 }
 
 const unused = () => Promise.reject(new TypeError('This test gave no such part'));
 
 /** Parts of the CLI that do nothing: no hub answers, nobody sits at a terminal. */
-export const IDLE_IO: Omit<CliIo, 'stdout' | 'stderr' | 'stdin' | 'env'> = {
+export const IDLE_IO: Omit<HubMachineIo, 'stdout' | 'stderr' | 'stdin' | 'env'> = {
   fetch: () => Promise.reject(new TypeError('fetch failed')),
   serve: () => Promise.resolve(0),
   sleep: () => settled(),
   askSecret: () => Promise.resolve(undefined),
-  networkChecks: () => Promise.resolve([]),
+  machineChecks: () => Promise.resolve([]),
   profileCheck: unused,
   profileDraft: unused,
   rulesCheck: unused,
@@ -41,15 +43,17 @@ export const IDLE_IO: Omit<CliIo, 'stdout' | 'stderr' | 'stdin' | 'env'> = {
 export async function atmo(argv: readonly string[], { stdin = '', ...io }: Circumstances = {}): Promise<Run> {
   let out = '';
   let err = '';
-  const code = await runCli(argv, {
+  const env = io.env ?? { ATMO_TOKEN: TOKEN };
+  const code = await runCli(argv, HUB_PROGRAM, {
     stdout: { write: (text) => (out += text) },
     stderr: { write: (text) => (err += text) },
     stdin: (async function* () {
       yield stdin;
     })(),
-    env: { ATMO_TOKEN: TOKEN },
     ...IDLE_IO,
+    machineChecks: () => hubMachineChecks(env, []),
     ...io,
+    env,
   });
   return { code, out, err, json: () => JSON.parse(out) };
 }

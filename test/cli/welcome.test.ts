@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { COMMANDS } from '../../src/cli/command-table.ts';
+import { CLIENT_PROGRAM } from '../../src/cli/client-table.ts';
+import { HUB_PROGRAM } from '../../src/cli/command-table.ts';
 import { welcome } from '../../src/cli/run-cli.ts';
 import { makeDevice, makeHttpApi } from '../http/http-fixture.ts';
 import { atmo, fetchFrom } from './cli-fixture.ts';
@@ -33,16 +34,21 @@ describe('atmo alone', () => {
     expect((await atmo(['--json'], { fetch: fetchFrom(httpApi) })).json()).toMatchObject({ standing: 'home' });
   });
 
-  test('names only existing commands', () => {
+  test.each([
+    ['the hub', HUB_PROGRAM],
+    ['a client', CLIENT_PROGRAM],
+  ])('names only existing commands of the package of %s', (_package, { sections, firstSteps }) => {
     const standings = [
       { kind: 'no-hub' },
       { kind: 'no-token', problem: '' },
       { kind: 'no-devices' },
       { kind: 'home', devices: [], waiting: 1 },
     ] as const;
-    const words = standings.flatMap((standing) => welcome(standing, 'http://x').filter((part) => typeof part === 'string'));
+    const words = standings.flatMap((standing) => welcome(standing, 'http://x', firstSteps).filter((part) => typeof part === 'string'));
     const named = words.flatMap((text) => [...text.matchAll(/^ +(?:sudo )?atmo ([a-z]+)/gm)].map(([, name]) => name));
     expect(named.length).toBeGreaterThan(10);
-    expect(named.filter((name) => !COMMANDS.some((command) => command.name.split(' ')[0] === name))).toEqual([]);
+    expect(
+      named.filter((name) => !sections.some(({ commands }) => commands.some((command) => command.name.split(' ')[0] === name))),
+    ).toEqual([]);
   });
 });

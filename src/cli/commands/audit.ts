@@ -6,6 +6,7 @@ import { terminalText } from '../../core/untrusted-text.ts';
 import { type Command, type Invocation, timeOption, usage } from '../command.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
 import type { HubClient, Query } from '../hub/hub-client.ts';
+import { Outages } from '../hub/outages.ts';
 import { cellText, textTable } from '../terminal/text-table.ts';
 import { requestCommand } from '../tool-command.ts';
 
@@ -190,10 +191,14 @@ interface Followed {
 }
 
 async function follow(call: Invocation, { query, devices }: Followed, seen: number) {
+  const outages = new Outages(call.output);
+  outages.end();
   let lastSeq = seen;
   while (!call.io.signal?.aborted) {
     await call.io.sleep(FOLLOW_EVERY_MS);
-    const fresh = await rowsAfter(call, query, lastSeq);
+    const fresh = await rowsAfter(call, query, lastSeq).catch((error: unknown) => outages.begin(error));
+    if (!fresh) continue;
+    outages.end();
     lastSeq = Number(fresh.at(-1)?.seq ?? lastSeq);
     for (const row of fresh)
       if (query.tool !== undefined || !OWN_TOOL.test(String(row.tool))) call.output.line(row, auditLine(row, devices));

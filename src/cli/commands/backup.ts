@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { AtmoError } from '../../core/errors.ts';
 import { type Json, objectOf } from '../../core/json.ts';
+import type { HubMachineIo } from '../cli-io.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
 import { HubClient } from '../hub/hub-client.ts';
@@ -9,7 +10,7 @@ import type { Block } from '../terminal/blocks.ts';
 import { textTable } from '../terminal/text-table.ts';
 import { requestCommand, toolCommand } from '../tool-command.ts';
 
-const backup: Command = {
+const backup: Command<HubMachineIo> = {
   name: 'backup',
   summary: 'write all that the hub keeps, fabric and keys among it, to one file under a passphrase; the hub may run',
   examples: ['backup /media/usb/home.atmo'],
@@ -35,7 +36,7 @@ const backup: Command = {
   },
 };
 
-const restore: Command = {
+const restore: Command<HubMachineIo> = {
   name: 'restore',
   summary: 'put a backup in the place of what this machine keeps; the hub must not run here, nor on the board that it comes from',
   examples: ['restore /media/usb/home.atmo'],
@@ -99,8 +100,11 @@ const backupsSchedule: Command = {
   },
 };
 
-/** The commands that write a hub's state into one file, and restore it. */
-export const backupCommands: readonly Command[] = [backup, backups, backupsNow, backupsSchedule, restore];
+/** The commands for the backups that a hub writes by itself. */
+export const backupCommands: readonly Command[] = [backups, backupsNow, backupsSchedule];
+
+/** The commands that write the state of the hub of this machine into one file, and restore it. */
+export const stateCommands: readonly Command<HubMachineIo>[] = [backup, restore];
 
 function backupsText(answer: Json): readonly (string | Block)[] {
   const { schedule, folder, next_at: next, last_success_at: last, problem, on_same_disk: isOnSameDisk } = objectOf(answer);

@@ -1,4 +1,4 @@
-import { type Command, type Invocation, NAME_KINDS, type NameKind, usage } from '../command.ts';
+import { type Command, type CommandSpec, type Invocation, NAME_KINDS, type NameKind, usage } from '../command.ts';
 import {
   type Candidate,
   type CompletionRequest,
@@ -14,11 +14,11 @@ import { cellText } from '../terminal/text-table.ts';
 const LONGEST_WAIT_MS = 2_000;
 
 /** Returns the commands for shell completion. `commands` is a function because the table of commands contains these commands too. */
-export function completionCommands(commands: () => readonly Command[]): readonly Command[] {
+export function completionCommands(commands: () => readonly CommandSpec[]): readonly Command[] {
   return [scriptCommand(commands), wordsCommand(commands)];
 }
 
-function scriptCommand(commands: () => readonly Command[]): Command {
+function scriptCommand(commands: () => readonly CommandSpec[]): Command {
   return {
     name: 'completion',
     summary: 'print a script that completes commands, options, and the names of tools, devices, areas and hubs',
@@ -33,7 +33,7 @@ function scriptCommand(commands: () => readonly Command[]): Command {
   };
 }
 
-function wordsCommand(commands: () => readonly Command[]): Command {
+function wordsCommand(commands: () => readonly CommandSpec[]): Command {
   return {
     name: 'completion words',
     summary: 'for the scripts: what may come next on a command line, one a line with its help behind a tab',
@@ -89,13 +89,13 @@ interface Grammar {
 }
 
 /** Returns a shell script that completes commands, options, and names from the hub. */
-export function completionScript(shell: Shell, commands: readonly Command[]): string {
+export function completionScript(shell: Shell, commands: readonly CommandSpec[]): string {
   return SCRIPTS[shell](grammarOf(commands));
 }
 
 const SCRIPTS: Readonly<Record<Shell, (grammar: Grammar) => string>> = { bash: bashScript, zsh: zshScript, fish: fishScript };
 
-function grammarOf(commands: readonly Command[]): Grammar {
+function grammarOf(commands: readonly CommandSpec[]): Grammar {
   const firstWords = nextWords(commands, []);
   const groups = firstWords.map(({ text }) => [text, nextWords(commands, [text])] as const);
   return {

@@ -1,10 +1,8 @@
 import { authorizationChecks } from '../../doctor/authorization-checks.ts';
 import { type CheckResult, type CheckSection, type HubPorts, named } from '../../doctor/check-result.ts';
 import { homeChecks } from '../../doctor/home-checks.ts';
-import { clockCheck, memoryBoundCheck, nodeCheck } from '../../doctor/machine-checks.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { acceptanceChecks, endpointChecks, hubCheck, questionsOverHttp } from '../doctor/hub-checks.ts';
-import { stateChecks, tokenCheck } from '../doctor/own-state.ts';
 import { agentChecks, toolChecks } from '../doctor/tool-checks.ts';
 import { HubClient } from '../hub/hub-client.ts';
 import { meshIfAllowed } from '../hub/mesh-status.ts';
@@ -38,21 +36,8 @@ async function runChecks(call: Invocation, tool: string | undefined) {
   const { hub, io } = call;
   const health = await hubCheck(hub);
   const isHubThere = health.state !== 'failed';
-  const own: CheckSection[] = [
-    {
-      title: 'Machine',
-      checks: [
-        named('node', nodeCheck(process.versions.node)),
-        named('clock', clockCheck(Date.now())),
-        named('bounds of memory', memoryBoundCheck()),
-        named('token', tokenCheck(io.env)),
-      ],
-    },
-    { title: 'Network', checks: await io.networkChecks(await portsOf(call, isHubThere)) },
-    { title: 'State', checks: await stateChecks(io.env) },
-  ];
   const sections = [
-    ...own,
+    ...(await io.machineChecks(await portsOf(call, isHubThere))),
     ...(isHubThere ? await hubSections(hub) : []),
     ...(tool === undefined ? [] : await toolSection(call, tool, isHubThere)),
   ];

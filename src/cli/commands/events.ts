@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, objectOf } from '../../core/json.ts';
 import type { Command, Invocation } from '../command.ts';
 import { errorOf, sseMessages } from '../hub/hub-client.ts';
+import { Outages } from '../hub/outages.ts';
 import type { Block, Tone } from '../terminal/blocks.ts';
 import { cellText } from '../terminal/text-table.ts';
 import { cutText, padText } from '../terminal/text-width.ts';
@@ -17,32 +18,38 @@ export const events: Command = {
     hub: { value: 'HUB', help: 'of this other hub of the mesh, by id or name' },
     after: { value: 'ID', help: 'begin after this event id' },
   },
-  async run(call) {
-    try {
-      await tail(call);
-    } catch (thrown) {
-      if (!call.io.signal?.aborted) throw thrown;
-    }
-  },
+  run: tail,
 };
 
+/** Prints events until enough came. Once the hub has answered, a restart of it or of the network only makes a pause. */
 async function tail(call: Invocation): Promise<void> {
+  const outages = new Outages(call.output);
   let left = call.integer('count') ?? Number.POSITIVE_INFINITY;
   let lastEventId = call.text('after');
   while (!call.io.signal?.aborted) {
-    for await (const event of streamOnce(call, lastEventId)) {
-      lastEventId = typeof event.id === 'string' ? event.id : lastEventId;
-      call.output.line(event, eventLine(event));
-      if (--left <= 0) return;
+    try {
+      const response = await openStream(call, lastEventId);
+      outages.end();
+      for await (const event of eventsIn(response, call)) {
+        lastEventId = typeof event.id === 'string' ? event.id : lastEventId;
+        call.output.line(event, eventLine(event));
+        if (--left <= 0) return;
+      }
+    } catch (error) {
+      if (call.io.signal?.aborted) return;
+      outages.begin(error);
     }
     await call.io.sleep(RECONNECT_MS);
   }
 }
 
-/** Yields the events of one connection until it is cut. The caller then reconnects with the last event id. */
-async function* streamOnce(call: Invocation, lastEventId: string | undefined): AsyncIterable<JsonObject> {
+function openStream(call: Invocation, lastEventId: string | undefined): Promise<Response> {
   const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
-  const response = await call.hub.stream('/api/v1/events', { types: call.text('types'), hub: call.text('hub') }, headers);
+  return call.hub.stream('/api/v1/events', { types: call.text('types'), hub: call.text('hub') }, headers);
+}
+
+/** Yields the events of one connection until it is cut. The caller then reconnects with the last event id. */
+async function* eventsIn(response: Response, call: Invocation): AsyncIterable<JsonObject> {
   for await (const message of sseMessages(response.body)) {
     if (message.event === 'gap') {
       call.output.note('some events were lost: the hub no longer remembers them');

@@ -1,6 +1,7 @@
 import { AtmoError } from '../../core/errors.ts';
 import { type JsonObject, objectOf, textsOf } from '../../core/json.ts';
 import { meshText, unreachableHubs } from '../../doctor/mesh-finding.ts';
+import type { HubMachineIo } from '../cli-io.ts';
 import { type Command, usage } from '../command.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
 import { trustAuthority } from '../hub/hub-trust.ts';
@@ -10,13 +11,15 @@ import { qrBlock } from '../terminal/blocks.ts';
 import { ageText, cellText, textPairs } from '../terminal/text-table.ts';
 import { requestCommand, toolCommand } from '../tool-command.ts';
 
-export const serve: Command = {
+/** The command that runs a hub. */
+export const serve: Command<HubMachineIo> = {
   name: 'serve',
   summary: 'run a hub in the foreground; prints READY when it answers',
   examples: ['serve', 'serve --json'],
   run: ({ io }) => io.serve(),
 };
 
+/** The command that says how a hub is. */
 export const status: Command = {
   name: 'status',
   summary: 'how the hub is and what it has',
@@ -63,7 +66,8 @@ function meshSummary(mesh: JsonObject): JsonObject {
 
 const WRONG = 2;
 
-const checkConfig: Command = {
+/** The command that checks a configuration file without a hub. */
+export const checkConfig: Command<HubMachineIo> = {
   name: 'config check',
   summary: 'check the configuration file and the manifest of tools, and name the line of a mistake; needs no hub',
   examples: ['config check', 'config check new-config.yaml'],
@@ -75,7 +79,8 @@ const checkConfig: Command = {
   },
 };
 
-const reloadConfig = requestCommand({
+/** The command that lets a hub read its configuration file again. */
+export const reloadConfig = requestCommand({
   name: 'config reload',
   summary: 'let the hub read its configuration again; what takes a restart is told',
   examples: ['config reload'],
@@ -93,9 +98,6 @@ const reloadConfig = requestCommand({
 function nothingApplied(waiting: readonly string[]): string {
   return waiting.length > 0 ? 'nothing changed that holds without a restart\n' : 'the file says what it said before\n';
 }
-
-/** The commands about the hub's configuration file. */
-export const configCommands: readonly Command[] = [checkConfig, reloadConfig];
 
 const clockStatus = toolCommand({
   name: 'clock',
@@ -137,7 +139,7 @@ function clockText({ now, trusted, source }: JsonObject): string {
 export const clockCommands: readonly Command[] = [clockStatus, setClock];
 
 /** The command that systemd runs each time the hub has ended, even after a crash. */
-export const safeOutputs: Command = {
+export const safeOutputs: Command<HubMachineIo> = {
   name: 'outputs safe',
   summary: 'set the GPIO outputs of the configuration to their safe state; needs no hub, and leaves alone what another program has',
   examples: ['outputs safe'],

@@ -1,9 +1,10 @@
 import type { DeviceDescription } from '../../core/devices/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject } from '../../core/json.ts';
+import type { HubMachineIo } from '../cli-io.ts';
 import type { Command } from '../command.ts';
 
-const profileCheck: Command = {
+const profileCheck: Command<HubMachineIo> = {
   name: 'profile check',
   summary: 'check profile files and explain each mistake; needs no hub',
   examples: ['profile check', 'profile check my-lamp.json'],
@@ -19,7 +20,7 @@ const profileCheck: Command = {
   },
 };
 
-const profileDraft: Command = {
+const profileDraft: Command<HubMachineIo> = {
   name: 'profile draft',
   summary: 'print profile files for a device, ready to edit',
   examples: ['profile draft living-room-lamp'],
@@ -36,4 +37,4 @@ const profileDraft: Command = {
   },
 };
 
-export const profileCommands: readonly Command[] = [profileCheck, profileDraft];
+export const profileCommands: readonly Command<HubMachineIo>[] = [profileCheck, profileDraft];

@@ -4,6 +4,7 @@ import { type KnownNames, type RuleCheck, shownValues } from '../../core/auth/ru
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject, objectOf, present, textsOf } from '../../core/json.ts';
 import { typesAndFamilies } from '../../profiles/home/device-groups.ts';
+import type { HubMachineIo } from '../cli-io.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { allTools, objectsIn } from '../hub/answer-lists.ts';
 import type { HubClient } from '../hub/hub-client.ts';
@@ -23,7 +24,8 @@ const rules = requestCommand({
   text: listingText,
 });
 
-const check: Command = {
+/** The command that checks a rules file without a hub. */
+export const checkRules: Command<HubMachineIo> = {
   name: 'rules check',
   summary: 'check a rules file and explain its mistakes; needs no hub',
   examples: ['rules check', 'rules check new-rules.yaml'],
@@ -59,7 +61,7 @@ const test: Command = {
 };
 
 /** The commands about the owner's rules. */
-export const ruleCommands: readonly Command[] = [rules, check, test];
+export const ruleCommands: readonly Command[] = [rules, test];
 
 async function paramsOf(call: Invocation): Promise<JsonObject> {
   const [tool = '', ...words] = call.operands;

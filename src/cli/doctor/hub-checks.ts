@@ -5,9 +5,11 @@ import { type CheckResult, type Finding, failed, guardedCheck, type HubQuestions
 import { certificateCheck } from '../../doctor/home-checks.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
 import type { HubClient } from '../hub/hub-client.ts';
+import { isLoopback } from '../identity/credential.ts';
 import { schemaChecks } from './tool-checks.ts';
 
 const PAGE = 1_000;
+const START = 'start one: atmo serve, or systemctl start atmosphere-edge; to use that of another machine: atmo login https://HUB:8081';
 
 /** Checks whether a hub responds, and what it says about its health. */
 export async function hubCheck(hub: HubClient): Promise<Finding> {
@@ -16,7 +18,7 @@ export async function hubCheck(hub: HubClient): Promise<Finding> {
     if (status === 'ok') return ok(`${id} at ${hub.url}, version ${version}`);
     return warning(`${status}: ${textsOf(problems).join('; ')}`, 'its log says more: journalctl -u atmosphere-edge');
   } catch (thrown) {
-    return failed(toAtmoError(thrown).message, 'start one: atmo serve, or systemctl start atmosphere-edge');
+    return failed(toAtmoError(thrown).message, isLoopback(hub.url) ? START : 'the other checks wait until it answers');
   }
 }
 

@@ -1,10 +1,37 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { toAtmoError } from '../../core/errors.ts';
-import { type CheckResult, type Finding, failed, named, ok } from '../../doctor/check-result.ts';
-import { databaseChecks, directoryChecks } from '../../doctor/machine-checks.ts';
+import { type CheckResult, type CheckSection, type Finding, failed, named, ok } from '../../doctor/check-result.ts';
+import { clockCheck, databaseChecks, directoryChecks, memoryBoundCheck, nodeCheck } from '../../doctor/machine-checks.ts';
 import type { CliIo } from '../cli-io.ts';
 import { findCredential, ownerTokenFile, stateDirs } from '../identity/credential.ts';
+
+/** Returns the checks of a machine on which a hub runs or shall run. `network` are those of its interfaces and ports. */
+export async function hubMachineChecks(env: CliIo['env'], network: readonly CheckResult[]): Promise<readonly CheckSection[]> {
+  return [
+    {
+      title: 'Machine',
+      checks: [
+        named('node', nodeCheck(process.versions.node)),
+        named('clock', clockCheck(Date.now())),
+        named('bounds of memory', memoryBoundCheck()),
+        named('token', tokenCheck(env)),
+      ],
+    },
+    { title: 'Network', checks: network },
+    { title: 'State', checks: await stateChecks(env) },
+  ];
+}
+
+/** Returns the checks of a machine that has the client package alone. */
+export function clientMachineChecks(env: CliIo['env']): readonly CheckSection[] {
+  return [
+    {
+      title: 'Machine',
+      checks: [named('node', ok(process.versions.node)), named('clock', clockCheck(Date.now())), named('token', tokenCheck(env))],
+    },
+  ];
+}
 
 /** Checks that this user has a token for calls. If it is the owner's token, also checks that other users cannot read its file. */
 export function tokenCheck(env: CliIo['env']): Finding {
@@ -18,7 +45,11 @@ export function tokenCheck(env: CliIo['env']): Finding {
   const file = ownerTokenFile(env);
   if (file === undefined) {
     const places = stateDirs(env).map((dir) => join(dir, 'owner.token'));
-    return failed(`no ${places.join(' or ')}`, 'start a hub (systemctl start atmosphere-edge, or atmo serve), or set ATMO_TOKEN');
+    const here = places.length > 0 ? `, no ${places.join(' and no ')}` : '';
+    return failed(
+      `no login${here}`,
+      'start a hub (systemctl start atmosphere-edge, or atmo serve), sign in with atmo login, or set ATMO_TOKEN',
+    );
   }
   const mode = statSync(file).mode & 0o777;
   if ((mode & 0o077) === 0) return ok(file);

@@ -5,7 +5,7 @@ import type { CliIo } from '../cli-io.ts';
 import { ownerDecision } from '../identity/approver-key.ts';
 import { type Credential, findCredential, findOwnerCredential, hubUrl } from '../identity/credential.ts';
 import { isDueForRenewal, renewLogin } from '../identity/sign-in.ts';
-import { hubOfRawKey, hubOfStateDir, type KnownHub, unreachableError, verifyHub } from './hub-trust.ts';
+import { absentHubAdvice, hubOfRawKey, hubOfStateDir, type KnownHub, unreachableError, verifyHub } from './hub-trust.ts';
 
 interface RequestParts {
   readonly method?: 'GET' | 'POST' | 'DELETE';
@@ -179,11 +179,21 @@ export class HubClient {
   async #token(): Promise<string | undefined> {
     const credential = this.#credential();
     const hub = credential && knownHubOf(credential);
-    if (hub) this.#proof ??= verifyHub(this.url, hub, (path) => this.#reach(path, { method: 'GET' }));
+    if (hub) this.#proof ??= this.#proveOnce(hub);
     await this.#proof;
     const login = credential?.login?.renewable;
     if (!login || !isDueForRenewal(login, Date.now())) return credential?.token;
     return (await renewLogin((path, body) => this.postPublic(path, body), this.#io, login)).token;
+  }
+
+  /** Asks the hub for a proof. A failed one does not count for the next request, since the hub may then be there again. */
+  async #proveOnce(hub: KnownHub): Promise<void> {
+    try {
+      await verifyHub(this.url, hub, (path) => this.#reach(path, { method: 'GET' }));
+    } catch (error) {
+      this.#proof = undefined;
+      throw error;
+    }
   }
 
   /** Sends a POST request without a token, for signing in. */
@@ -204,7 +214,9 @@ export class HubClient {
         ...(this.#io.signal && { signal: this.#io.signal }),
       });
     } catch (cause) {
-      throw unreachableError(this.url, cause, 'start one with "atmo serve" or "systemctl start atmosphere-edge", or set ATMO_URL');
+      // Another process may be at this address next, so the hub has to prove again who it is.
+      this.#proof = undefined;
+      throw unreachableError(this.url, cause, absentHubAdvice(this.url));
     }
   }
 }
@@ -280,9 +292,27 @@ function callInterrupted(cause: unknown): AtmoError {
   return new AtmoError('OUTCOME_UNKNOWN', 'The hub went away during the call; look at the state before you call again', {}, { cause });
 }
 
-/** Yields the messages in an event stream's body as they arrive. */
+/** Yields the messages in an event stream's body as they arrive. Throws HUB_UNREACHABLE if the connection was cut. */
 export async function* sseMessages(body: ReadableStream<Uint8Array> | null): AsyncIterable<SseMessage> {
   if (body === null) return;
   const parser = new SseParser();
-  for await (const chunk of body.pipeThrough(new TextDecoderStream())) yield* parser.push(chunk);
+  const chunks = body.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
+  try {
+    for (let next = await nextOf(chunks); next.done !== true; next = await nextOf(chunks)) yield* parser.push(next.value);
+  } finally {
+    await chunks.return?.();
+  }
+}
+
+async function nextOf(chunks: AsyncIterator<string>): Promise<IteratorResult<string>> {
+  try {
+    return await chunks.next();
+  } catch (cause) {
+    throw new AtmoError('HUB_UNREACHABLE', 'The connection to the hub was cut', {}, { cause });
+  }
+}
+
+/** Returns whether an error means that the hub is away for now, for example because it restarts. */
+export function isInterruption(error: unknown): boolean {
+  return error instanceof AtmoError && (error.code === 'HUB_UNREACHABLE' || error.code === 'SHUTTING_DOWN');
 }

@@ -1,11 +1,11 @@
 import { createHash, createPublicKey, type KeyObject, randomBytes, verify, X509Certificate } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { connect, type DetailedPeerCertificate, setDefaultCACertificates } from 'node:tls';
+import { connect, type DetailedPeerCertificate } from 'node:tls';
 import { challengeStatement } from '../../core/auth/principal.ts';
 import { AtmoError, systemCode } from '../../core/errors.ts';
 import type { CliIo } from '../cli-io.ts';
-import { configDir, homeOf, stateDirs } from '../identity/credential.ts';
+import { configDir, homeOf, isLoopback, stateDirs } from '../identity/credential.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Matches the error codes of Node.js and OpenSSL for a certificate that no trusted authority has signed. */
@@ -53,6 +53,12 @@ export function unreachableError(url: string, thrown: unknown, advice: string): 
     ? `The certificate of ${url} is not trusted (${cause.message}); ${trust}`
     : `No hub answers at ${url}; ${advice}`;
   return new AtmoError('HUB_UNREACHABLE', message, { url }, { cause: thrown });
+}
+
+/** Returns what a person can do where no hub answers. */
+export function absentHubAdvice(url: string): string {
+  if (!isLoopback(url)) return 'see that the hub is on, and that this machine is in its network';
+  return 'start one with "atmo serve" or "systemctl start atmosphere-edge"; for the hub of another machine "atmo login https://HUB:8081", or set ATMO_URL';
 }
 
 function pinFile(env: CliIo['env'], url: URL): string {
@@ -141,18 +147,4 @@ function proofIn(text: string): Uint8Array {
 function portOf(url: string): number {
   const { port, protocol } = new URL(url);
   return Number(port) || (protocol === 'https:' ? 443 : 80);
-}
-
-/** Returns a `fetch` for one hub only. If the authority of an https hub is known, the whole process then trusts only that authority. */
-export function hubFetch(env: CliIo['env']): CliIo['fetch'] {
-  let prepared: string | undefined;
-  return (text, init) => {
-    const url = new URL(text);
-    if (url.protocol === 'https:' && prepared !== url.host) {
-      prepared = url.host;
-      const authority = trustedAuthority(env, url);
-      if (authority !== undefined) setDefaultCACertificates([authority]);
-    }
-    return fetch(text, init);
-  };
 }

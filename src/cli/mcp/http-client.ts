@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, objectOf, tryParseJson } from '../../core/json.ts';
 import type { CliIo } from '../cli-io.ts';
-import { errorOf, sseMessages } from '../hub/hub-client.ts';
+import { errorOf, isInterruption, sseMessages } from '../hub/hub-client.ts';
 import { type KnownHub, unreachableError, verifyHub } from '../hub/hub-trust.ts';
 
 /** Provides the token for the bridge between stdio and HTTP. */
@@ -118,9 +118,13 @@ async function isExpired(response: Response): Promise<boolean> {
 /** Writes the messages of a response to the client. Rejects with OUTCOME_UNKNOWN if none of them is the response to the request `id`. */
 export async function forwardMessages(response: Response, id: McpId | undefined, write: McpEnds['write']): Promise<void> {
   let isAnswered = false;
-  for await (const { message } of messagesIn(response)) {
-    isAnswered ||= isAnswerTo(id, message);
-    write(message);
+  try {
+    for await (const { message } of messagesIn(response)) {
+      isAnswered ||= isAnswerTo(id, message);
+      write(message);
+    }
+  } catch (error) {
+    if (!response.ok || !isInterruption(error)) throw error;
   }
   if (isAnswered) return;
   throw new AtmoError(

@@ -98,7 +98,7 @@ function detailLines({ details }: AtmoError): string[] {
 }
 
 const STEPS: Readonly<Partial<Record<ErrorCode, string>>> = {
-  UNAUTHENTICATED: 'sudo atmo login on the hub gives you a token, once; on another machine: atmo login --token with one of atmo token mint',
+  UNAUTHENTICATED: 'sudo atmo login on the hub gives you a token, once; on another machine: atmo login https://HUB:8081 with an invitation',
   TOKEN_EXPIRED: 'sudo atmo login gives you a new token; for an agent, atmo token mint',
   TOKEN_INVALID: 'sudo atmo login gives you a new token; for an agent, atmo token mint',
   RULE_BLOCKED: 'atmo rules lists them; atmo rules test TOOL tells which one decides',

@@ -2,7 +2,7 @@ import { chmodSync, chownSync, closeSync, existsSync, openSync, writeFileSync, w
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { endpointChecks } from '../../../src/cli/doctor/hub-checks.ts';
-import { stateChecks, tokenCheck } from '../../../src/cli/doctor/own-state.ts';
+import { hubMachineChecks, stateChecks, tokenCheck } from '../../../src/cli/doctor/own-state.ts';
 import { schemaChecks } from '../../../src/cli/doctor/tool-checks.ts';
 import { HubClient } from '../../../src/cli/hub/hub-client.ts';
 import type { CheckResult } from '../../../src/doctor/check-result.ts';
@@ -190,7 +190,11 @@ describe('a hub without Matter', () => {
     const { httpApi, addTool } = makeHttpApi();
     addTool({ name: 'mesh_status', namespace: 'hub', handler: async () => ({ state: 'none' }) });
     addTool({ name: 'mesh_peers', namespace: 'hub', handler: async () => [] });
-    await atmo(['doctor'], { fetch: fetchFrom(httpApi), env, networkChecks });
+    await atmo(['doctor'], {
+      fetch: fetchFrom(httpApi),
+      env,
+      machineChecks: async (ports) => hubMachineChecks(env, await networkChecks(ports)),
+    });
     expect(asked).toEqual([{ http: 8081, mesh: 8082, isHubThere: true, isInMesh: false }]);
   });
 });
@@ -411,8 +415,9 @@ describe('the network', () => {
       return [{ check: 'multicast', state: 'failed' as const, found: 'no interface', advice: 'ip link set DEV multicast on' }];
     };
     const env = { ATMO_TOKEN: TOKEN, ATMO_STATE_DIR: '/no/such' };
-    expect((await atmo(['doctor'], { env, networkChecks })).out).toMatch(/Network\n +✗ multicast +no interface\n +→ ip link/);
-    await atmo(['doctor'], { env: { ...env, ATMO_URL: 'https://hub.local', ATMO_MESH_PORT: '9000' }, networkChecks });
+    const machineChecks = async (ports: object) => hubMachineChecks(env, await networkChecks(ports));
+    expect((await atmo(['doctor'], { env, machineChecks })).out).toMatch(/Network\n +✗ multicast +no interface\n +→ ip link/);
+    await atmo(['doctor'], { env: { ...env, ATMO_URL: 'https://hub.local', ATMO_MESH_PORT: '9000' }, machineChecks });
     expect(asked).toEqual([
       { http: 8081, mesh: 8082, isHubThere: false },
       { mesh: 9000, isHubThere: false },

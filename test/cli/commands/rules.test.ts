@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { checkRulesFile } from '../../../src/auth/rules/rule-compiler.ts';
 import { RuleStore } from '../../../src/auth/rules/rule-store.ts';
 import { ruleTools } from '../../../src/calls/builtin/rule-tools.ts';
-import type { CliIo } from '../../../src/cli/cli-io.ts';
+import type { HubMachineIo } from '../../../src/cli/cli-io.ts';
 import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import { HubProblems } from '../../../src/core/health.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
@@ -14,7 +14,7 @@ import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { NO_DEVICE_FACTS } from '../../no-device-facts.ts';
 import { atmo, fetchFrom, withDirectory } from '../cli-fixture.ts';
 
-const rulesCheck: NonNullable<CliIo['rulesCheck']> = async (file, known) => checkRulesFile(file, known);
+const rulesCheck: HubMachineIo['rulesCheck'] = async (file, known) => checkRulesFile(file, known);
 const RULES = `timezone: UTC
 rules:
   - { name: not too bright, effect: deny, reason: it is night, when: { agent: helper, value: { name: brightness, above: 30 } } }

@@ -249,4 +249,42 @@ describe('events', () => {
     expect(asked).toEqual([null, '1']);
     expect(err).toContain('lost');
   });
+
+  /** A connection that breaks after this text. */
+  const broken = (text: string) => {
+    let isSent = false;
+    return new ReadableStream<Uint8Array>({
+      pull(controller) {
+        if (isSent) controller.error(new TypeError('terminated'));
+        else controller.enqueue(new TextEncoder().encode(text));
+        isSent = true;
+      },
+    });
+  };
+
+  test('go on after a restart of the hub, which is noted once', async () => {
+    const answers = [
+      () => new Response(broken(frame('1', 'device.added'))),
+      () => Promise.reject(new TypeError('fetch failed')),
+      () => Promise.reject(new TypeError('fetch failed')),
+      () => Response.json({ code: 'SHUTTING_DOWN', detail: 'The hub stops' }, { status: 503 }),
+      () => new Response(frame('2', 'device.removed')),
+    ];
+    const { code, out, err } = await atmo(['events', '--count', '2', '--json'], {
+      fetch: async () => answers.shift()?.() ?? Response.error(),
+    });
+    expect(code).toBe(0);
+    expect(out.split('\n').filter((line) => line !== '')).toHaveLength(2);
+    expect(err).toBe('The connection to the hub was cut; this goes on as soon as the hub answers\nthe hub answers again\n');
+  });
+
+  test('end with the error where no hub has answered, and where it refuses', async () => {
+    expect(await atmo(['events'])).toMatchObject({ code: 5, err: expect.stringContaining('No hub answers') });
+    const answers = [
+      new Response(broken(frame('1', 'device.added'))),
+      Response.json({ code: 'TOKEN_INVALID', detail: 'no' }, { status: 401 }),
+    ];
+    const { code } = await atmo(['events'], { fetch: async () => answers.shift() ?? Response.error() });
+    expect(code).toBe(3);
+  });
 });

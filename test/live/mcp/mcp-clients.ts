@@ -18,7 +18,13 @@ const ABOUT = { name: 'live-test', version: '1.0.0' };
 export type Way =
   | { readonly kind: 'http'; readonly url: string; readonly token: string }
   /** `atmo mcp` with these words, as the person of this environment. */
-  | { readonly kind: 'stdio'; readonly words: readonly string[]; readonly env: Record<string, string> };
+  | {
+      readonly kind: 'stdio';
+      readonly words: readonly string[];
+      readonly env: Record<string, string>;
+      /** The command that is `atmo`; that of the sources when absent. */
+      readonly atmo?: readonly [string, ...string[]];
+    };
 
 interface Wish {
   /** What the client's person does when it is asked; the client cannot ask when absent. */
@@ -113,8 +119,9 @@ function headersOf({ token }: Extract<Way, { kind: 'http' }>) {
   return { requestInit: { headers: { authorization: `Bearer ${token}` } } };
 }
 
-function commandOf({ words, env }: Extract<Way, { kind: 'stdio' }>) {
-  return { command: process.execPath, args: [MAIN, 'mcp', ...words], env, stderr: 'pipe' as const };
+function commandOf({ words, env, atmo = [process.execPath, MAIN] }: Extract<Way, { kind: 'stdio' }>) {
+  const [command, ...args] = atmo;
+  return { command, args: [...args, 'mcp', ...words], env, stderr: 'pipe' as const };
 }
 
 function jsonIn({ contents }: { contents: readonly object[] }): Record<string, unknown> {

@@ -1,0 +1,49 @@
+import type { IncomingMessage } from 'node:http';
+import { Agent, request } from 'node:https';
+import { Readable } from 'node:stream';
+import type { CliIo } from '../cli-io.ts';
+import { trustedAuthority } from './hub-trust.ts';
+
+/** Statuses of responses that have no body (Fetch standard, null body status). */
+const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/**
+ * Returns a `fetch` for hubs. If the authority of an https hub is known, only that authority is trusted for it. Node's own `fetch` takes no
+ * authority, so requests to such a hub are made with `node:https`.
+ */
+export function hubFetch(env: CliIo['env']): CliIo['fetch'] {
+  const agents = new Map<string, Agent>();
+  return (text, init) => {
+    const url = new URL(text);
+    const authority = url.protocol === 'https:' ? trustedAuthority(env, url) : undefined;
+    if (authority === undefined) return fetch(text, init);
+    const agent = agents.get(authority) ?? new Agent({ ca: authority, keepAlive: true });
+    agents.set(authority, agent);
+    return fetchThrough(agent, url, init);
+  };
+}
+
+/** Sends a request through an agent. Rejects like `fetch`: with the reason of an aborted signal, otherwise with a TypeError that has a cause. */
+function fetchThrough(agent: Agent, url: URL, { method = 'GET', headers, body, signal }: RequestInit): Promise<Response> {
+  const { promise, resolve, reject } = Promise.withResolvers<Response>();
+  const options = { agent, method, headers: Object.fromEntries(new Headers(headers)), ...(signal && { signal }) };
+  const outgoing = request(url, options, (incoming) => {
+    const { statusCode: status = 0, headers: answered } = incoming;
+    if (status < 300 || status >= 400 || status === 304) return resolve(responseOf(incoming, status));
+    incoming.destroy();
+    // A hub never redirects, and a request may contain a token or a PIN that only this hub may see.
+    reject(new TypeError('fetch failed', { cause: new TypeError(`redirected to ${answered.location}`) }));
+  });
+  outgoing.once('error', (cause) => reject(signal?.aborted ? signal.reason : new TypeError('fetch failed', { cause })));
+  outgoing.end(body ?? undefined);
+  return promise;
+}
+
+function responseOf(incoming: IncomingMessage, status: number): Response {
+  const headers = new Headers();
+  for (let index = 0; index + 1 < incoming.rawHeaders.length; index += 2)
+    headers.append(incoming.rawHeaders[index] ?? '', incoming.rawHeaders[index + 1] ?? '');
+  if (!WITHOUT_BODY.has(status)) return new Response(Readable.toWeb(incoming), { status, headers });
+  incoming.resume();
+  return new Response(null, { status, headers });
+}
