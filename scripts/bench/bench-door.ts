@@ -93,6 +93,7 @@ export function benchDoor({ events, readings, store, tools: own = [], audit }: D
       meshDrops: () => ({}),
       registrations: { record: () => undefined, isManagedBy: () => false },
       signChallenge: () => new Uint8Array(),
+      oauth: undefined,
     },
     { host: '127.0.0.1', port: 0 },
   );

@@ -6,6 +6,8 @@ import { StandingAnswerStore } from '../auth/approvals/standing-answer-store.ts'
 import { HubCallVault } from '../auth/call-vault.ts';
 import { GrantAuthorizer } from '../auth/grant-authorizer.ts';
 import { HubKey } from '../auth/hub-key.ts';
+import { GrantedTokens } from '../auth/oauth/access-tokens.ts';
+import type { OAuthGrants } from '../auth/oauth/grants.ts';
 import { OwnerAuthenticator, OwnerCredential } from '../auth/owner-token.ts';
 import { ApprovingPersons, Household } from '../auth/people/household.ts';
 import { Invitations } from '../auth/people/invitations.ts';
@@ -22,6 +24,8 @@ import { TokenIssuer, TokenRecords } from '../auth/tokens/token-issuer.ts';
 import { TokenRateLimiter } from '../auth/tokens/token-rate-limiter.ts';
 import { TokenVerifier } from '../auth/tokens/token-verifier.ts';
 import { buildTimeMs, SystemClockEvidence, TrustedClock } from '../auth/trusted-clock.ts';
+import { lazyFetch } from '../connectors/web/web-connector.ts';
+import type { AuthorizationServer } from '../core/auth/oauth.ts';
 import type { RemoteGroups, ResourceGroups } from '../core/auth/permission.ts';
 import type { HubContext } from '../core/context.ts';
 import type { DeviceFacts } from '../core/devices/device-names.ts';
@@ -33,6 +37,7 @@ import { isSealedRootKey, type RootKeyFile } from '../mesh/membership/root-key.t
 import { AuditStore } from '../storage/audit/audit-store.ts';
 import type { StateAnchors } from '../storage/state-anchors.ts';
 import type { HubConfig } from './config/config.ts';
+import { makeAuthorizationServer, makeGrants } from './oauth.ts';
 
 const ROOT_KEY_FILE = 'mesh-root.key';
 
@@ -66,6 +71,8 @@ export interface Auth {
   readonly waits: ApprovalWaitSettings;
   /** The persons of the household and their sign-ins. */
   readonly people: PeopleService;
+  /** The authorization server, with which persons give applications access. */
+  readonly oauth: AuthorizationServer;
   /** The answers to requests for approval that hold on. */
   readonly standing: StandingAnswerStore;
   /** Encrypts the calls that wait for approval. */
@@ -89,7 +96,18 @@ export async function openAuth(collaborators: AuthCollaborators, config: HubConf
   const waits = new ApprovalWaitSettings(store, config.approvalWaits);
   const approvals = new ApprovalStore({ store, clock, time, audit, events, logger, approvers, devices, standing, waits }, { hubId });
   await stack.start(approvals);
-  const people = await openPeople(collaborators, { identity, tokens: tokens.tokens, approvers }, stack);
+  const { people, grants } = await openPeople(collaborators, { identity, tokens, approvers }, stack);
+  const oauth = makeAuthorizationServer({
+    audit,
+    clock,
+    logger,
+    store,
+    time,
+    tokens: tokens.tokens,
+    grants,
+    people,
+    fetchPublic: lazyFetch(),
+  });
   const mustExist = config.namedPlaces.some(({ key }) => key === 'rules');
   const ruleCollaborators = { clock, time, logger, events, audit, problems: collaborators.problems, store, facts: devices };
   const rules = new RuleStore(ruleCollaborators, config.rulesFile, { mustExist });
@@ -112,19 +130,28 @@ export async function openAuth(collaborators: AuthCollaborators, config: HubConf
     approvals,
     waits,
     people,
+    oauth,
     standing,
     callVault: new HubCallVault({ key, tokens: tokens.tokens, owner: tokens.owner, members }),
     rules,
   };
 }
 
+interface PeopleInputs {
+  readonly identity: Identity;
+  readonly tokens: { readonly tokens: TokenIssuer; readonly granted: GrantedTokens };
+  readonly approvers: ApproverRegistry;
+}
+
 async function openPeople(
   { clock, logger, store }: AuthCollaborators,
-  { identity, tokens, approvers }: { readonly identity: Identity; readonly tokens: TokenIssuer; readonly approvers: ApproverRegistry },
+  { identity, tokens: { tokens, granted }, approvers }: PeopleInputs,
   stack: ServiceStack,
-): Promise<PeopleService> {
+): Promise<{ readonly people: PeopleService; readonly grants: OAuthGrants }> {
   const { audit, time } = identity;
   const household = new Household({ store, approvers });
+  const grants = makeGrants({ audit, logger, store, time, tokens, granted, household });
+  await stack.start(grants);
   const invitations = new Invitations({ store, time });
   const people = new PeopleService({
     clock,
@@ -135,10 +162,11 @@ async function openPeople(
     invitations,
     signIns: new SignInStore({ store }),
     tokens,
+    grants,
     approvers,
   });
   await stack.start(people);
-  return people;
+  return { people, grants };
 }
 
 async function openIdentity(collaborators: AuthCollaborators, config: HubConfig, stack: ServiceStack): Promise<Identity> {
@@ -188,11 +216,16 @@ function rootKeyFileIn(stateDir: string, onRepaired: OnRepaired): RootKeyFile {
   };
 }
 
+interface Tokens extends Pick<Auth, 'authenticator' | 'tokens' | 'revocations' | 'meshTokens'> {
+  readonly owner: OwnerAuthenticator;
+  readonly granted: GrantedTokens;
+}
+
 async function openTokens(
   collaborators: AuthCollaborators,
   { identity, membership: { membership: mesh } }: { readonly identity: Identity; readonly membership: Membership },
   stack: ServiceStack,
-): Promise<Pick<Auth, 'authenticator' | 'tokens' | 'revocations' | 'meshTokens'> & { readonly owner: OwnerAuthenticator }> {
+): Promise<Tokens> {
   const { clock, logger, events, store } = collaborators;
   const { key: hub, time, audit } = identity;
   const { hubId } = hub;
@@ -204,8 +237,10 @@ async function openTokens(
   await stack.start(replays);
   const verifier = new TokenVerifier({ issuers, revocations, time, onIssuedAt: (ms) => time.observeIssuedAt(ms) }, { hubId, meshId });
   const owner = new OwnerAuthenticator(identity.credential);
+  const granted = new GrantedTokens();
   const parts = {
     verifier,
+    granted,
     owner,
     proofs: new ProofOfPossession({ replays, time }, hubId),
     refusals: new TokenRefusalLog({ audit, clock, logger }),
@@ -216,6 +251,7 @@ async function openTokens(
     tokens: new TokenIssuer({ hub, verifier, revocations, records: new TokenRecords({ store, time }, hubId), time, events }, { meshId }),
     revocations,
     owner,
+    granted,
     meshTokens: new MeshTokens({ hub, mesh, time }),
   };
 }

@@ -5,6 +5,7 @@ import type { ToolRegistrar } from '../calls/registration/tool-registrar.ts';
 import type { UsageCounter } from '../calls/usage.ts';
 import { hostEntry } from '../connectors/web/address-policy.ts';
 import { lazyFetch } from '../connectors/web/web-connector.ts';
+import type { AuthorizationServer } from '../core/auth/oauth.ts';
 import type { PeopleDirectory, SignInService } from '../core/auth/people.ts';
 import type { Authenticator, Authorizer, Principal } from '../core/auth/principal.ts';
 import type { HubContext } from '../core/context.ts';
@@ -30,8 +31,9 @@ import { eventRoutes } from '../http/routes/event-routes.ts';
 import { meshRoutes } from '../http/routes/mesh-routes.ts';
 import { monitorRoutes } from '../http/routes/monitor-routes.ts';
 import { noticeRoutes } from '../http/routes/notice-routes.ts';
+import { oauthRoutes } from '../http/routes/oauth-routes.ts';
 import { pagePreferenceRoutes } from '../http/routes/page-preference-routes.ts';
-import { PageFiles, pageRoutes } from '../http/routes/page-routes.ts';
+import { consentPageRoutes, PageFiles, pageRoutes } from '../http/routes/page-routes.ts';
 import { peopleRoutes } from '../http/routes/people-routes.ts';
 import { sceneRoutes } from '../http/routes/scene-routes.ts';
 import { sensorRoutes } from '../http/routes/sensor-routes.ts';
@@ -83,6 +85,8 @@ export interface HttpApiCollaborators extends Pick<HubContext, 'clock' | 'logger
   readonly authorizer: Authorizer;
   /** The household, for sign-ins. */
   readonly people: PeopleDirectory & SignInService;
+  /** The authorization server; undefined if the owner has switched it off. */
+  readonly oauth: AuthorizationServer | undefined;
   readonly metrics: MetricRegistry;
   readonly health: HealthSource;
   /** Receives problems with the certificate's files. */
@@ -107,6 +111,7 @@ export interface HttpApiOptions extends HttpAddress {
 interface GuessLockouts {
   readonly tokens: TokenGuessLockout;
   readonly invitations: TokenGuessLockout;
+  readonly devices: TokenGuessLockout;
 }
 
 /** The HTTP API of a hub. */
@@ -161,7 +166,7 @@ export class HttpApi implements Service {
     });
     const reads = new ReadRateLimiter(clock);
     this.#reads = reads;
-    this.#mcp = openMcp({
+    const mcpParts = {
       tools: collaborators.tools,
       registry: collaborators.registry,
       mesh: collaborators.mesh,
@@ -180,7 +185,8 @@ export class HttpApi implements Service {
       reads,
       catalogue: this.#catalogue,
       home: this.#home,
-    });
+    };
+    this.#mcp = openMcp(mcpParts, { hasAuthorizationServer: collaborators.oauth !== undefined });
     const { host, tls, openListener = (app, parts) => new HttpServer(app, parts) } = options;
     this.#tls =
       tls &&
@@ -196,7 +202,7 @@ export class HttpApi implements Service {
       );
     this.#proxy = options.proxyUrl === undefined ? undefined : new URL(options.proxyUrl);
     const guesses = this.#guessLockouts();
-    this.#routes = this.#routeTable(guesses.invitations);
+    this.#routes = this.#routeTable(guesses);
     const requests = metrics.counter('atmo_http_requests_total', 'HTTP requests by route and status');
     this.app = createHttpApp(this.#routes, {
       authenticator,
@@ -277,16 +283,18 @@ export class HttpApi implements Service {
     return {
       tokens: new TokenGuessLockout(clock, onLockout),
       invitations: new TokenGuessLockout(clock, onLockout, INVITATION_GUESSES),
+      devices: new TokenGuessLockout(clock, onLockout, INVITATION_GUESSES),
     };
   }
 
-  #routeTable(invitations: TokenGuessLockout): readonly Route[] {
+  #routeTable(guesses: GuessLockouts): readonly Route[] {
     const all = this.#collaborators;
     const catalogue = this.#catalogue;
     const home = this.#home;
     const aboutTools = (routes: readonly Route[]) => routes.map((route) => afterToolsAreKnown(route, () => all.tools.awaitComplete()));
+    const files = new PageFiles(PAGE_DIR);
     return [
-      ...pageRoutes(new PageFiles(PAGE_DIR)),
+      ...pageRoutes(files),
       ...systemRoutes({
         health: all.health,
         metrics: all.metrics,
@@ -312,8 +320,9 @@ export class HttpApi implements Service {
         pipeline: all.pipeline,
         people: all.people,
         authorizer: all.authorizer,
-        guesses: invitations,
+        guesses: guesses.invitations,
       }),
+      ...(all.oauth ? [...consentPageRoutes(files), ...oauthRoutes({ server: all.oauth, home, guesses: guesses.devices })] : []),
       ...noticeRoutes(all.pipeline),
       ...jobRoutes(all.jobs),
       ...aboutTools(capabilityRoutes({ capabilities: all.capabilities, catalogue, home })),
@@ -398,6 +407,7 @@ export function openHttp(
       authenticator: auth.authenticator,
       authorizer: auth.authorizer,
       people: auth.people,
+      oauth: config.http.isOAuthEnabled ? auth.oauth : undefined,
       signChallenge: (statement) => sign(null, statement, auth.key.privateKey),
       metrics: new MetricRegistry(),
       meshDrops,
@@ -429,9 +439,12 @@ function acmeOptions(config: HubConfig['http']['tls']['acme']): Pick<TlsOptions,
   return { acme: { config, fetch, dns: new DnsCommand({ command: config.dnsCommand, env: process.env }) } };
 }
 
+type McpSettings = { readonly hasAuthorizationServer: boolean };
+
 /** Returns the MCP endpoint. Its features and the SDK are loaded when the first client connects. */
-function openMcp(parts: McpParts & McpEndpointCollaborators): McpEndpoint {
+function openMcp(parts: McpParts & McpEndpointCollaborators, { hasAuthorizationServer }: McpSettings): McpEndpoint {
   return new McpEndpoint(parts, {
+    hasAuthorizationServer,
     version: () => parts.health.health().version,
     features: async (notifier) => (await import('../mcp/mcp-features.ts')).mcpFeatures(parts, notifier),
   });

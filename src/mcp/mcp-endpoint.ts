@@ -54,6 +54,8 @@ interface EndpointOptions {
   readonly version: () => string;
   /** Returns the features of the server. Called when the first client connects. */
   readonly features: (notifier: McpNotifier) => Promise<readonly McpFeature[]> | readonly McpFeature[];
+  /** Whether the hub has an authorization server, which its metadata then name. */
+  readonly hasAuthorizationServer: boolean;
 }
 
 /**
@@ -95,7 +97,7 @@ export class McpEndpoint implements AsyncDisposable {
   routes(): readonly Route[] {
     return [
       ...Object.entries(VIEWS).flatMap(([path, viewOf]) => this.#routesOf(path, viewOf)),
-      ...protectedResourceRoutes(Object.keys(VIEWS)),
+      ...protectedResourceRoutes(Object.keys(VIEWS), this.#options),
     ];
   }
 
@@ -383,10 +385,10 @@ async function pump(
 
 /**
  * Returns the routes of the protected resource metadata (RFC 9728 §2). The metadata says that the MCP endpoints require a bearer token in
- * the header. It names no authorization server, because the owner mints the tokens. The routes are public and reveal nothing about the
- * home. `resource` is the endpoint in the requested URL (§3.3). If the URL contains no endpoint, `resource` is the whole hub.
+ * the header, and that the hub is its own authorization server if it has one. The routes are public and reveal nothing about the home.
+ * `resource` is the endpoint in the requested URL (§3.3). If the URL contains no endpoint, `resource` is the whole hub.
  */
-function protectedResourceRoutes(paths: readonly string[]): readonly Route[] {
+function protectedResourceRoutes(paths: readonly string[], options: Pick<EndpointOptions, 'hasAuthorizationServer'>): readonly Route[] {
   return ['', ...paths].map((path) =>
     defineRoute({
       method: 'GET',
@@ -398,6 +400,7 @@ function protectedResourceRoutes(paths: readonly string[]): readonly Route[] {
         json({
           resource: `${request.origin}${resourcePath(request)}`,
           resource_name: 'atmosphere-edge',
+          ...(options.hasAuthorizationServer && { authorization_servers: [request.origin] }),
           bearer_methods_supported: ['header'],
           scopes_supported: ['device:read:*', 'device:control:*', 'sensor:read:*'],
         }),

@@ -115,11 +115,12 @@ interface FixtureOptions extends Partial<HttpApiOptions> {
   readonly ports?: MeshPorts;
 }
 
-/** What a httpApi has of a hub that registered nothing, of which the mesh drops nothing and whose signature nobody asks for. */
-const unusedHttpParts: Pick<HttpApiCollaborators, 'meshDrops' | 'registrations' | 'signChallenge'> = {
+/** What a httpApi has of a hub that registered nothing, of which the mesh drops nothing and whose signature and OAuth nobody asks for. */
+const unusedHttpParts: Pick<HttpApiCollaborators, 'meshDrops' | 'registrations' | 'signChallenge' | 'oauth'> = {
   meshDrops: () => ({}),
   registrations: { record: () => undefined, isManagedBy: () => false },
   signChallenge: () => new Uint8Array(),
+  oauth: undefined,
 };
 
 /** A httpApi over a real pipeline, without a socket. */

@@ -24,6 +24,7 @@ import { recordNote } from '../../core/storage/audit-sink.ts';
 import { visibleLine } from '../../core/untrusted-text.ts';
 import type { ApproverRegistry } from '../approvals/approver-registry.ts';
 import { readRegistration } from '../approvals/passkey.ts';
+import type { OAuthGrants } from '../oauth/grants.ts';
 import { agentNameOf, type Household } from './household.ts';
 import { Challenges, type Invitations } from './invitations.ts';
 import { admittedUntil, grantsOf, requireRights } from './person-grants.ts';
@@ -42,6 +43,8 @@ interface PeopleCollaborators extends Pick<HubContext, 'clock' | 'audit' | 'logg
   readonly invitations: Invitations;
   readonly signIns: SignInStore;
   readonly tokens: Pick<TokenAuthority, 'issue' | 'revoke' | 'list' | 'find'>;
+  /** What persons have granted to applications. */
+  readonly grants: Pick<OAuthGrants, 'endOf' | 'settle'>;
   readonly approvers: Pick<ApproverRegistry, 'keysOf' | 'list' | 'remove' | 'offer' | 'dropOffers'>;
 }
 
@@ -86,7 +89,10 @@ export class PeopleService implements PeopleAdministration, SignInService, Servi
   }
 
   personOf(principal: Principal): Person | undefined {
-    return this.#ports.household.personOf(principal);
+    const person = this.#ports.household.personOf(principal);
+    // An application that calls itself like a person is not that person.
+    const root = principal.token?.chain[0];
+    return person && root !== undefined && this.#ports.tokens.find(root)?.grant !== undefined ? undefined : person;
   }
 
   async add(person: Person): Promise<void> {
@@ -219,6 +225,7 @@ export class PeopleService implements PeopleAdministration, SignInService, Servi
     signIns.save({ ...signIn, endedAtMs: time.now() });
     this.#renewals.delete(signIn.id);
     this.#revokeTokensOf(signIn.id);
+    if (!signIns.live().some(({ person }) => person === signIn.person)) await this.#ports.grants.endOf(signIn.person, 'signed_out');
     await this.#removeKeysOf(signIn.person, (one) => one.signIn === signIn.id || one.key === signIn.key);
     await this.#note('sign_in.ended', signIn.person, { sign_in_id: signIn.id, label: signIn.label });
   }
@@ -229,6 +236,7 @@ export class PeopleService implements PeopleAdministration, SignInService, Servi
     invitations.end(name);
     for (const signIn of signIns.live()) if (signIn.person === name) await this.#end(signIn);
     this.#revokeAllTokens(name);
+    await this.#ports.grants.endOf(name, 'person_gone');
     await this.#removeKeys(name);
     household.forget(name);
   }
@@ -239,6 +247,7 @@ export class PeopleService implements PeopleAdministration, SignInService, Servi
    */
   async #settle(person: Person): Promise<void> {
     this.#revokeAllTokens(person.name);
+    await this.#ports.grants.settle(person);
     if (!mayRoleApprove(person.role)) await this.#removeKeys(person.name);
     this.#ports.household.settle(person);
   }

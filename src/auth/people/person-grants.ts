@@ -6,7 +6,7 @@ import { AtmoError } from '../../core/errors.ts';
 import { isVisible } from '../../core/untrusted-text.ts';
 
 /** Kinds of devices that children and guests may use unless the owner names others. No lock, valve, camera or oven is among them. */
-const EVERYDAY_KINDS = ['light', 'plug', 'switch', 'cover', 'fan', 'thermostat', 'media', 'sensor'] as const;
+export const EVERYDAY_KINDS = ['light', 'plug', 'switch', 'cover', 'fan', 'thermostat', 'media', 'sensor'] as const;
 /** Lets a person end own sign-ins. The grant `*` covers it. */
 const END_SIGN_IN = 'sign-in:end';
 /** Lets an adult see the own notices and choose how to be told. The grant `*` covers it. */

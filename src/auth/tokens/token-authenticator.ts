@@ -4,6 +4,7 @@ import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { redact } from '../../core/logger.ts';
 import { recordNote } from '../../core/storage/audit-sink.ts';
+import type { GrantedTokens } from '../oauth/access-tokens.ts';
 import type { OwnerAuthenticator } from '../owner-token.ts';
 import type { ProofOfPossession } from './proof-of-possession.ts';
 import type { TokenSeal } from './token-chain.ts';
@@ -15,6 +16,8 @@ interface AuthenticatorParts {
   readonly verifier: TokenVerifier;
   readonly proofs: ProofOfPossession;
   readonly refusals: Pick<TokenRefusalLog, 'write'>;
+  /** Knows for which addresses of the hub the tokens of OAuth are good. */
+  readonly granted: Pick<GrantedTokens, 'admit'>;
   readonly seal: Pick<TokenSeal, 'isAsGivenOut' | 'isSealed'>;
 }
 
@@ -34,7 +37,10 @@ export class TokenAuthenticator implements Authenticator {
 
   async authenticate(credentials: Credentials): Promise<Authenticated> {
     try {
-      return await this.#authenticate(credentials);
+      const authenticated = await this.#authenticate(credentials);
+      const { token } = authenticated.principal;
+      if (token) this.#ports.granted.admit(token, credentials.operation);
+      return authenticated;
     } catch (thrown) {
       await this.#ports.refusals.write(toAtmoError(thrown), credentials.operation);
       throw thrown;

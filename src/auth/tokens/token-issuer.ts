@@ -161,7 +161,7 @@ export class TokenIssuer implements TokenAuthority {
     return leaf;
   }
 
-  #record(principal: VerifiedToken['principal'], { role, signIn }: TokenRequest, by: Principal): void {
+  #record(principal: VerifiedToken['principal'], { role, signIn, grant }: TokenRequest, by: Principal): void {
     const { id: tokenId, chain, expiresAtMs } = principal.token;
     const parent = chain.at(-2);
     this.#ports.records.save({
@@ -171,7 +171,7 @@ export class TokenIssuer implements TokenAuthority {
       issuedAtMs: this.#ports.time.now(),
       expiresAtMs,
       issuedBy: principalKey(by),
-      ...present({ role, signIn, parent }),
+      ...present({ role, signIn, grant: grant?.id, client: grant?.client, parent }),
     });
     this.#ports.events.emit('token.issued', tokenId, {
       agent_id: principal.id,
@@ -198,8 +198,8 @@ function denied(message: string, required: readonly string[] = []): AtmoError {
 const SPACE = 'access.tokens';
 /** Time for which the record of an expired or revoked token is kept for the owner. */
 const KEPT_AFTER_END_MS = 30 * 86_400_000;
-/** A sign-in gets a new token several times a day, so the records of its tokens are kept for a shorter time. */
-const KEPT_OF_SIGN_IN_MS = 86_400_000;
+/** A sign-in or a grant of OAuth gets a new token several times a day, so the records of its tokens are kept for a shorter time. */
+const KEPT_OF_RENEWED_MS = 86_400_000;
 /** Limit for the records of an agent's descendants. Above it, records of expired or revoked tokens are deleted. Records of others stay. */
 const MAX_OF_FAMILY = 256;
 
@@ -218,7 +218,7 @@ export class TokenRecords {
 
   /** Stores a record. Throws STORAGE_FAILED if the write fails. */
   save(record: TokenRecord): void {
-    const keptMs = record.signIn === undefined ? KEPT_AFTER_END_MS : KEPT_OF_SIGN_IN_MS;
+    const keptMs = record.signIn === undefined && record.grant === undefined ? KEPT_AFTER_END_MS : KEPT_OF_RENEWED_MS;
     const ttlMs = Math.max(1, record.expiresAtMs + keptMs - this.#ports.time.now());
     this.#ports.store.set(SPACE, record.id, { ...record, hub: this.#hubId }, { ttlMs });
     if (record.parent !== undefined) this.#deleteSurplus(record);
@@ -252,7 +252,7 @@ export class TokenRecords {
 }
 
 function parseRecord(value: JsonObject): TokenRecord | undefined {
-  const { id, agentId, permissions, issuedAtMs, expiresAtMs, issuedBy, role, signIn, parent, revokedAtMs } = value;
+  const { id, agentId, permissions, issuedAtMs, expiresAtMs, issuedBy, role, signIn, grant, client, parent, revokedAtMs } = value;
   if (typeof id !== 'string' || typeof agentId !== 'string' || typeof issuedBy !== 'string') return undefined;
   if (typeof issuedAtMs !== 'number' || typeof expiresAtMs !== 'number' || !Array.isArray(permissions)) return undefined;
   return {
@@ -264,6 +264,8 @@ function parseRecord(value: JsonObject): TokenRecord | undefined {
     issuedBy,
     ...(typeof role === 'string' && { role }),
     ...(typeof signIn === 'string' && { signIn }),
+    ...(typeof grant === 'string' && { grant }),
+    ...(typeof client === 'string' && { client }),
     ...(typeof parent === 'string' && { parent }),
     ...(typeof revokedAtMs === 'number' && { revokedAtMs }),
   };

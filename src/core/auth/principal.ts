@@ -201,6 +201,8 @@ export interface TokenRequest {
   readonly role?: string;
   /** Id of the sign-in of a person that gets the token. It is stored in the token's record, not in the token. */
   readonly signIn?: string;
+  /** Grant of OAuth to which the token belongs, and the name of its client. They are stored in the token's record, not in the token. */
+  readonly grant?: { readonly id: string; readonly client: string };
 }
 
 /** A new token with its text, which the hub does not store. */
@@ -220,6 +222,10 @@ export interface TokenRecord {
   readonly role?: string;
   /** Id of the person's sign-in that has the token. */
   readonly signIn?: string;
+  /** Id of the grant of OAuth to which the token belongs. */
+  readonly grant?: string;
+  /** What the client of OAuth calls itself. */
+  readonly client?: string;
   readonly parent?: string;
   readonly revokedAtMs?: number;
 }

@@ -2,12 +2,13 @@ import { type Json, objectOf } from '../json.ts';
 
 /**
  * Key spaces of the store that decide whom the hub trusts: revoked tokens, approval requests and their use, answers that hold on, approvers,
- * expelled hubs, persons and their sign-ins. The hub stores them twice, so that a revocation stays in force even if an older copy of the
+ * expelled hubs, persons and their sign-ins, grants of OAuth and their codes. The hub stores them twice, so that a revocation stays in force even if an older copy of the
  * database is restored.
  */
 export const TRUST_SPACES = [
   ...['access.revocations', 'approvals', 'approvals.standing', 'approvers', 'approver-enrolments', 'mesh.revoked'],
   ...['people', 'people.invitations', 'people.sign-ins'],
+  ...['oauth.grants', 'oauth.codes'],
 ] as const;
 
 /**

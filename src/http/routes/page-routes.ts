@@ -29,6 +29,8 @@ const SHELL_HEADERS = {
   'x-frame-options': 'DENY',
   'cache-control': 'no-cache',
 };
+/** The address of a request for access is kept nowhere. */
+const CONSENT_HEADERS = { ...SHELL_HEADERS, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' };
 /** Policy of the service worker, which may only fetch the files of the page from this hub. */
 const WORKER_HEADERS = { 'content-security-policy': "default-src 'none'; connect-src 'self'", 'cache-control': 'no-cache' };
 const MANIFEST_HEADERS = { 'cache-control': 'no-cache' };
@@ -76,6 +78,27 @@ export function pageRoutes(files: PageFiles): readonly Route[] {
       },
     }),
   ];
+}
+
+/** Paths at which the page asks a person whether an application may have access. */
+const CONSENT_PATHS = ['/oauth/authorize', '/oauth/device'] as const;
+
+/**
+ * Returns the routes of the addresses to which applications send people. They answer with the page alone, which reads the query and asks
+ * with the token of the person; nothing happens by opening such an address.
+ */
+export function consentPageRoutes(files: PageFiles): readonly Route[] {
+  return CONSENT_PATHS.map((path) =>
+    defineRoute({
+      method: 'GET',
+      path,
+      summary: 'The page that asks a person whether an application may have access',
+      access: 'public',
+      takesAnyQuery: true,
+      answers: { 200: 'text/html' },
+      handle: async (request) => fileAnswer(request, await files.root('index.html', request.header('accept-encoding')), CONSENT_HEADERS),
+    }),
+  );
 }
 
 function fileAnswer(request: RouteRequest, { bytes, contentType, coding }: PageFile, headers: Record<string, string>): Answer {

@@ -77,8 +77,10 @@ function challengeOf({ code, details }: ChallengedError, status: number): string
 
 /** Functions that create errors of the HTTP protocol. */
 export const httpErrors = {
-  mediaType: (given: string): AtmoError =>
-    new AtmoError('VALIDATION_ERROR', `A body has to come as application/json in UTF-8, not as ${JSON.stringify(given)}`, { given }),
+  mediaType: (given: string, takes: 'object' | 'object-or-list' | 'form'): AtmoError => {
+    const type = takes === 'form' ? 'application/x-www-form-urlencoded' : 'application/json';
+    return new AtmoError('VALIDATION_ERROR', `A body has to come as ${type} in UTF-8, not as ${JSON.stringify(given)}`, { given });
+  },
   notAcceptable: (types: readonly string[]): AtmoError =>
     new AtmoError('NOT_SUPPORTED', `This is told as ${types.join(' or ')} alone; the Accept header leaves that out`, { types: [...types] }),
   method: (method: string, allowed: readonly string[]): AtmoError =>

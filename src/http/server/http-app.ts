@@ -12,7 +12,7 @@ import { isProxied, proxiedSource, refuseAbsolute, refuseAddressing, sourceOf, w
 import { type Answer, httpErrors, MAX_TARGET_CHARS, problem, targetTooLong } from './answer.ts';
 import { parseQuery } from './query.ts';
 import type { ReadRateLimiter, TokenGuessLockout } from './rate-limits.ts';
-import { type BodyOrRefusal, LargeBodySlots, MAX_BODY_BYTES, readJsonBody, requireContent } from './request-body.ts';
+import { type BodyOrRefusal, LargeBodySlots, MAX_BODY_BYTES, readBody, requireContent } from './request-body.ts';
 import { RESOURCE_METADATA, type Route, type RouteRequest, type Scope, type Trace, traceOf, type UnreadRequest } from './route.ts';
 
 /** The parts of the hub that the HTTP application uses. */
@@ -129,7 +129,7 @@ class RouteDispatcher {
     requireScope(request.headers.get('x-caller-scopes'), route.scope);
     if (route.method === 'GET' && route.access === 'token') this.#collaborators.reads.take(principal);
     if (!isAcceptable(request.headers.get('accept'), media)) return problem(httpErrors.notAcceptable(media), { ...trace, status: 406 });
-    const query = parseQuery(searchOf(request.url), route.query, this.#collaborators.clock.now());
+    const query = route.takesAnyQuery ? {} : parseQuery(searchOf(request.url), route.query, this.#collaborators.clock.now());
     const path = context.req.param();
     // A large body occupies a slot until the response is ready.
     using place = new DisposableStack();
@@ -283,7 +283,7 @@ interface BodyContext {
 }
 
 async function bodyOf(route: Route, request: Request, context: BodyContext): Promise<BodyOrRefusal> {
-  if (route.body !== undefined) return readJsonBody(request, { ...context, takes: route.takes });
+  if (route.body !== undefined) return readBody(request, { ...context, takes: route.takes });
   requireContent(NOTHING, context.contentSha256);
   return { body: {} };
 }

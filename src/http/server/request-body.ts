@@ -11,6 +11,7 @@ const MAX_DEPTH = 32;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset=("?)utf-8\1\s*)?$/i;
+const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(?:;\s*charset=("?)utf-8\1\s*)?$/i;
 
 /** A parsed body. If it is a list, the list is in `list`, and `body` is empty. */
 interface JsonBody {
@@ -26,7 +27,7 @@ export type BodyFault = 'no-json' | 'no-message';
 
 interface BodyOptions {
   readonly requestId: string;
-  readonly takes: 'object' | 'object-or-list';
+  readonly takes: 'object' | 'object-or-list' | 'form';
   /** Required SHA-256 of the raw bytes, in hex. */
   readonly contentSha256?: string | undefined;
   /** Returns the limit for a body of more than `MAX_BODY_BYTES`. Throws RESOURCE_EXCEEDED if no large body can be read now. */
@@ -34,13 +35,14 @@ interface BodyOptions {
 }
 
 /**
- * Reads a JSON body; an empty body means `{}`. Refuses a media type other than JSON (415), a body above the limit (413), and a body that is
- * not valid JSON (400). Throws TOKEN_INVALID if the body's digest differs from the one in the caller's proof of possession.
+ * Reads a JSON body or form; an empty body means `{}`. Refuses any other media type (415), a body above the limit (413), and a body that is
+ * not valid (400). Throws TOKEN_INVALID if the body's digest differs from the one in the caller's proof of possession.
  */
-export async function readJsonBody(request: Request, options: BodyOptions): Promise<BodyOrRefusal> {
-  const { requestId, contentSha256 } = options;
+export async function readBody(request: Request, options: BodyOptions): Promise<BodyOrRefusal> {
+  const { requestId, contentSha256, takes } = options;
   const type = request.headers.get('content-type');
-  if (type !== null && !JSON_TYPE.test(type)) return { refusal: problem(httpErrors.mediaType(type), { requestId, status: 415 }) };
+  const refuseType = (given: string) => ({ refusal: problem(httpErrors.mediaType(given, takes), { requestId, status: 415 }) });
+  if (type !== null && !(takes === 'form' ? FORM_TYPE : JSON_TYPE).test(type)) return refuseType(type);
   const bound = new BodyBound(options.largeBound);
   let text: string;
   try {
@@ -55,8 +57,8 @@ export async function readJsonBody(request: Request, options: BodyOptions): Prom
     throw error;
   }
   if (text === '') return { body: {} };
-  if (type === null) return { refusal: problem(httpErrors.mediaType('nothing'), { requestId, status: 415 }) };
-  return parse(text, options);
+  if (type === null) return refuseType('nothing');
+  return takes === 'form' ? parseForm(text, requestId) : parse(text, options);
 }
 
 /** Checks the size of one body. Only a body above the default limit reserves a slot, and gets the higher limit. */
@@ -103,6 +105,15 @@ async function readBounded(request: Request, bound: BodyBound, contentSha256: st
   const bytes = Buffer.concat(chunks);
   requireContent(bytes, contentSha256);
   return new TextDecoder().decode(bytes);
+}
+
+/** Parses a form. A parameter that is there twice is refused (RFC 6749 §3.2). */
+function parseForm(text: string, requestId: string): BodyOrRefusal {
+  const form = new URLSearchParams(text);
+  const repeated = [...new Set(form.keys())].find((name) => form.getAll(name).length > 1);
+  if (repeated === undefined) return { body: Object.fromEntries(form) };
+  const error = new AtmoError('VALIDATION_ERROR', `The form has ${JSON.stringify(repeated.slice(0, 64))} more than once`);
+  return { refusal: problem(error, { requestId }), fault: 'no-message' };
 }
 
 function parse(text: string, { requestId, takes }: BodyOptions): BodyOrRefusal {

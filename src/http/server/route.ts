@@ -52,7 +52,10 @@ interface RouteHead {
   readonly scope: Scope;
   /** Schema of the body for OpenAPI; absent if the route has no body. */
   readonly body?: JsonSchema;
-  readonly takes: 'object' | 'object-or-list';
+  /** `form`: parameters as application/x-www-form-urlencoded, each at most once. All others are JSON. */
+  readonly takes: 'object' | 'object-or-list' | 'form';
+  /** True if the query is not parsed, because another program writes it and a page reads it. */
+  readonly takesAnyQuery?: true;
   /** True for a list or document without secrets. Its response has an ETag, and may be cached and compressed. */
   readonly isDocument?: true;
   /** Successful responses by status. A string is a description, which may contain media types. */

@@ -22,6 +22,7 @@ export const CONFIG_SCHEMA = {
       host: { type: 'string', default: '127.0.0.1' },
       port: { type: 'integer', minimum: 0, maximum: 65535, default: 8081 },
       proxy_url: { type: 'string', format: 'uri', pattern: '^https://[A-Za-z0-9.-]+(:[0-9]{1,5})?/?$', maxLength: 261 },
+      oauth: { type: 'boolean', default: true },
       tls: section({
         enabled: { type: 'boolean' },
         names: { ...names, items: { type: 'string', pattern: '^[A-Za-z0-9.:-]{1,253}$' }, maxItems: 32 },

@@ -57,6 +57,8 @@ export interface HubConfig {
     readonly port: number;
     /** URL at which a reverse proxy on this machine offers the hub. */
     readonly proxyUrl?: string;
+    /** Whether persons can give applications access by OAuth. */
+    readonly isOAuthEnabled: boolean;
     readonly tls: TlsConfig;
   };
   readonly matter: {
@@ -158,6 +160,7 @@ export function loadConfig(env: Environment, stateDir: string, file = readConfig
       host: env.ATMO_HTTP_HOST || file.http.host,
       port: portOf('ATMO_HTTP_PORT', env.ATMO_HTTP_PORT) ?? file.http.port,
       ...(file.http.proxy_url !== undefined && { proxyUrl: file.http.proxy_url }),
+      isOAuthEnabled: file.http.oauth,
       tls: tlsOf(file.http.tls),
     },
     matter: {

@@ -177,7 +177,7 @@ export function tokenState(record: TokenRecord, known: ReadonlyMap<string, Token
 
 /** Returns a token as an item of the list that list_tokens returns. `known` has all tokens of this hub by id. */
 function tokenRecordView(record: TokenRecord, known: ReadonlyMap<string, TokenRecord>, nowMs: number): JsonObject {
-  const { id, agentId, permissions, issuedAtMs, expiresAtMs, issuedBy, role, signIn, parent, revokedAtMs } = record;
+  const { id, agentId, permissions, issuedAtMs, expiresAtMs, issuedBy, role, signIn, grant, client, parent, revokedAtMs } = record;
   return {
     token_id: id,
     agent_id: agentId,
@@ -188,6 +188,8 @@ function tokenRecordView(record: TokenRecord, known: ReadonlyMap<string, TokenRe
     issued_by: issuedBy,
     ...(role !== undefined && { role }),
     ...(signIn !== undefined && { sign_in: signIn }),
+    ...(grant !== undefined && { grant }),
+    ...(client !== undefined && { client }),
     ...(parent !== undefined && { parent }),
     ...(revokedAtMs !== undefined && { revoked_at: isoTime(revokedAtMs) }),
   };

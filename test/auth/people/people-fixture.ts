@@ -1,5 +1,8 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { ApproverRegistry } from '../../../src/auth/approvals/approver-registry.ts';
+import { GrantedTokens } from '../../../src/auth/oauth/access-tokens.ts';
+import { GrantStore } from '../../../src/auth/oauth/grant-store.ts';
+import { OAuthGrants } from '../../../src/auth/oauth/grants.ts';
 import { ApprovingPersons, Household } from '../../../src/auth/people/household.ts';
 import { Invitations } from '../../../src/auth/people/invitations.ts';
 import { PeopleService } from '../../../src/auth/people/people-service.ts';
@@ -55,6 +58,17 @@ export async function household({ clock = new ManualClock(), store = new MemoryK
   const approvers = new ApproverRegistry({ store, time, audit, persons: new ApprovingPersons({ store, time }) });
   const home = new Household({ store, approvers });
   const signIns = new SignInStore({ store });
+  const granted = new GrantedTokens();
+  const grants = new OAuthGrants({
+    audit,
+    logger: silentLogger,
+    time,
+    tokens: tokens.issuer,
+    granted,
+    grants: new GrantStore({ store, time }),
+    people: home,
+  });
+  await grants.start();
   const people = new PeopleService({
     clock,
     logger: silentLogger,
@@ -64,6 +78,7 @@ export async function household({ clock = new ManualClock(), store = new MemoryK
     invitations: new Invitations({ store, time }),
     signIns,
     tokens: tokens.issuer,
+    grants,
     approvers,
   });
   await people.start();
@@ -81,7 +96,7 @@ export async function household({ clock = new ManualClock(), store = new MemoryK
     if (!people.find(person.name)) await people.add(person);
     return { ...(await accept((await people.invite(person.name)).code, by)), by };
   };
-  return { clock, store, hub, notes, people, approvers, tokens, accept, renew, isValid, signedIn };
+  return { clock, store, hub, notes, people, grants, granted, audit, approvers, tokens, accept, renew, isValid, signedIn };
 }
 
 /** A store whose process is killed after the change with this number: nothing of that process is stored from then on. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { GrantedTokens } from '../../../src/auth/oauth/access-tokens.ts';
 import { OwnerAuthenticator } from '../../../src/auth/owner-token.ts';
 import { ProofOfPossession, ReplayCache } from '../../../src/auth/tokens/proof-of-possession.ts';
 import { TokenAuthenticator, TokenRefusalLog } from '../../../src/auth/tokens/token-authenticator.ts';
@@ -22,7 +23,7 @@ async function doorRoom() {
   const refusals = new TokenRefusalLog({ audit, clock: setup.clock, logger: silentLogger });
   const owner = new OwnerAuthenticator({ matches: (credential) => credential === OWNER_TOKEN, mark: () => 'mark', generation: 0 });
   const door = new TokenAuthenticator(
-    { owner, verifier: setup.verifier, proofs, refusals, seal: setup.seal },
+    { owner, verifier: setup.verifier, proofs, refusals, granted: new GrantedTokens(), seal: setup.seal },
     { hubKey: setup.hub.publicKey },
   );
   const enter = (credentials: Omit<Credentials, 'operation'>, operation = OPERATION) => door.authenticate({ ...credentials, operation });
@@ -231,7 +232,7 @@ describe('refusals in the journal', () => {
     const owner = new OwnerAuthenticator({ matches: () => false, mark: () => 'mark', generation: 0 });
     const proofs = new ProofOfPossession({ replays: new ReplayCache(setup), time: setup.time }, setup.hub.hubId);
     const door = new TokenAuthenticator(
-      { owner, verifier: setup.verifier, proofs, refusals: notes, seal: setup.seal },
+      { owner, verifier: setup.verifier, proofs, refusals: notes, granted: new GrantedTokens(), seal: setup.seal },
       { hubKey: setup.hub.publicKey },
     );
     await expect(door.authenticate({ bearer: 'at0.x', operation: OPERATION })).rejects.toMatchObject({ code: 'TOKEN_INVALID' });

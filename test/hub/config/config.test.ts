@@ -19,7 +19,7 @@ const withFile = (text: string) => {
 describe('configuration', () => {
   test('defaults bind to loopback and ask about attestation', () => {
     const config = loadConfig({}, dir);
-    expect(config.http).toEqual({ host: '127.0.0.1', port: 8081, tls: { names: [] } });
+    expect(config.http).toEqual({ host: '127.0.0.1', port: 8081, isOAuthEnabled: true, tls: { names: [] } });
     expect(config.matter).toMatchObject({ isEnabled: true, attestation: 'ask', isBleEnabled: false });
   });
 

@@ -1,0 +1,282 @@
+import { type OAuthTokens, oauthError } from '../../core/auth/oauth.ts';
+import type { PeopleDirectory, Person } from '../../core/auth/people.ts';
+import { intersectPermissions } from '../../core/auth/permission-intersection.ts';
+import { OWNER, type TokenAuthority } from '../../core/auth/principal.ts';
+import type { TrustedTime } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
+import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { Service } from '../../core/lifecycle.ts';
+import { recordNote } from '../../core/storage/audit-sink.ts';
+import { admittedUntil, grantsOf } from '../people/person-grants.ts';
+import type { GrantedTokens } from './access-tokens.ts';
+import {
+  type GrantDraft,
+  type GrantStore,
+  newRefreshToken,
+  parseRefreshToken,
+  type RefreshToken,
+  refreshState,
+  refreshTokenText,
+  type StoredGrant,
+  secretDigest,
+} from './grant-store.ts';
+
+/** Lifetime of an access token. */
+const ACCESS_MS = 3_600_000;
+const SHORTEST_ACCESS_MS = 60_000;
+/** Time of the last use is stored at most this often, because each write is synced to the disk. */
+const USE_NOTED_MS = 15 * 60_000;
+const MAX_NOTED = 1_024;
+const MAX_GRANTS = 256;
+const MAX_OF_PERSON = 32;
+
+interface GrantCollaborators extends Pick<HubContext, 'audit' | 'logger'> {
+  readonly time: Pick<TrustedTime, 'now'>;
+  readonly grants: GrantStore;
+  readonly granted: GrantedTokens;
+  readonly tokens: Pick<TokenAuthority, 'issue' | 'revoke' | 'list' | 'find' | 'onRevoked' | 'principalOf'>;
+  readonly people: Pick<PeopleDirectory, 'find'>;
+}
+
+/** Who sends a refresh token, and for which of the hub's names and addresses. */
+export interface RenewalRequest {
+  readonly clientId: string;
+  readonly issuer: string;
+  /** Address in the request (RFC 8707 §2.2); absent if the client names none. */
+  readonly resource?: string;
+}
+
+/** Why a grant ends, as the audit log has it. */
+type EndReason =
+  | 'ended_by_person'
+  | 'revoked_by_client'
+  | 'token_revoked'
+  | 'refresh_token_reused'
+  | 'refresh_token_of_another_client'
+  | 'code_reused'
+  | 'person_gone'
+  | 'role_changed'
+  | 'signed_out'
+  | 'nothing_left';
+
+interface AllowedNow {
+  readonly permissions: readonly string[];
+  readonly ttlMs: number;
+}
+
+/**
+ * Gives clients their tokens for as long as the grant lasts. A grant holds no right itself: each renewal gives a token with what was shown to
+ * the person and what the person may do at that time. A grant is deleted before its tokens are revoked; the next start revokes what a crash left.
+ */
+export class OAuthGrants implements Service {
+  readonly #ports: GrantCollaborators;
+  /** Times at which the use of access tokens was stored last, the oldest first. */
+  readonly #notedMs = new Map<string, number>();
+  /** Tokens that this class revokes without ending their grant. */
+  readonly #replaced = new Set<string>();
+  #stop: readonly (() => void)[] = [];
+
+  constructor(ports: GrantCollaborators) {
+    this.#ports = ports;
+  }
+
+  async start(): Promise<void> {
+    const { tokens, granted, grants, time } = this.#ports;
+    for (const { id, grant: grantId, expiresAtMs, revokedAtMs } of tokens.list()) {
+      if (grantId === undefined || revokedAtMs !== undefined || expiresAtMs + SHORTEST_ACCESS_MS <= time.now()) continue;
+      const grant = grants.get(grantId);
+      if (grant) granted.add(id, { grantId, paths: grant.resource.paths, expiresAtMs }, time.now());
+      else tokens.revoke(id);
+    }
+    this.#stop = [granted.onUsed((tokenId, grantId) => this.#noteUse(tokenId, grantId)), tokens.onRevoked((id) => this.#onRevoked(id))];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const stop of this.#stop) stop();
+    this.#stop = [];
+  }
+
+  list(): readonly StoredGrant[] {
+    return this.#ports.grants.all();
+  }
+
+  find(id: string): StoredGrant | undefined {
+    return this.#ports.grants.get(id);
+  }
+
+  /** Throws CONFLICT if the person or the hub has too many grants. */
+  requireRoom(person: string): void {
+    const all = this.list();
+    if (all.length < MAX_GRANTS && all.filter((grant) => grant.person === person).length < MAX_OF_PERSON) return;
+    throw new AtmoError('CONFLICT', `A person may give access to ${MAX_OF_PERSON} applications; end one that is not needed any more`);
+  }
+
+  /** Begins the grant with this id. Throws `invalid_grant` if the person may not give it any more. */
+  async begin(id: string, draft: GrantDraft): Promise<OAuthTokens> {
+    const refresh = newRefreshToken(id);
+    const nowMs = this.#ports.time.now();
+    const seed = { ...draft, id, createdAtMs: nowMs, family: secretDigest(refresh.family) };
+    const grant = { ...seed, current: '', rotatedAtMs: nowMs, accessTokenId: '', isAccessUsed: false };
+    const allowed = this.#allowedNow(grant);
+    if (typeof allowed === 'string') return this.#refuseAndEnd(grant, allowed);
+    const answer = this.#give(grant, refresh, allowed);
+    await this.#note('oauth.grant_begun', draft, { grant_id: id, expires_at_ms: draft.untilMs });
+    return answer;
+  }
+
+  /** Renews the tokens of a grant, and replaces its refresh token. Throws `invalid_grant`; a reused refresh token ends the grant. */
+  async renew(text: string, request: RenewalRequest): Promise<OAuthTokens> {
+    const refresh = parseRefreshToken(text);
+    const grant = refresh && this.#ports.grants.get(refresh.grantId);
+    if (!refresh || !grant) return refuse('The refresh token is not known, or its grant has ended; ask the person again');
+    const state = refreshState(refresh, this.#withUse(grant), this.#ports.time.now());
+    if (state === 'foreign') return refuse('The refresh token is not one of this hub');
+    if (request.issuer !== grant.issuer) return refuse(`The refresh token was given at ${grant.issuer}; use it there`);
+    if (request.clientId !== grant.clientId) return this.#refuseAndEnd(grant, 'refresh_token_of_another_client');
+    if (state === 'reused') return this.#refuseAndEnd(grant, 'refresh_token_reused');
+    if (request.resource !== undefined && request.resource !== grant.resource.address) {
+      throw oauthError('invalid_target', `The refresh token is for ${grant.resource.address} alone`);
+    }
+    const allowed = this.#allowedNow(grant);
+    if (typeof allowed === 'string') return this.#refuseAndEnd(grant, allowed);
+    // Nothing is awaited between reading the grant and storing its next refresh token, so that a token serves one of two parallel requests.
+    const answer = this.#give(this.#rotated(grant, refresh, state), newRefreshToken(grant.id, refresh.family), allowed);
+    await this.#note('oauth.token_renewed', grant, { grant_id: grant.id });
+    return answer;
+  }
+
+  /** Ends the grant of a refresh token or access token that its client does not need any more (RFC 7009). Ignores unknown tokens. */
+  async revoke(text: string, clientId: string): Promise<void> {
+    const grant = this.#grantOf(text);
+    if (grant?.clientId === clientId) await this.end(grant.id, 'revoked_by_client');
+  }
+
+  /** Ends a grant and its tokens. Returns false if there was none. */
+  async end(id: string, reason: EndReason): Promise<boolean> {
+    const grant = this.#ports.grants.get(id);
+    if (!grant) return false;
+    this.#ports.grants.delete(id);
+    for (const tokenId of this.#ports.granted.of(id)) this.#ports.tokens.revoke(tokenId);
+    await this.#note('oauth.grant_ended', grant, { grant_id: id, reason });
+    return true;
+  }
+
+  /** Ends the grants of a person who is gone or has signed out everywhere. */
+  async endOf(person: string, reason: Extract<EndReason, 'person_gone' | 'signed_out'>): Promise<void> {
+    for (const grant of this.list()) if (grant.person === person) await this.end(grant.id, reason);
+  }
+
+  /** Ends the grants of a person with another role. With other limits, only ends the tokens: their renewal gives what is left. */
+  async settle(person: Pick<Person, 'name' | 'role'>): Promise<void> {
+    for (const grant of this.list()) {
+      if (grant.person !== person.name) continue;
+      if (grant.role !== person.role) await this.end(grant.id, 'role_changed');
+      else for (const id of this.#ports.granted.of(grant.id)) this.#replace(id);
+    }
+  }
+
+  #rotated(grant: StoredGrant, used: RefreshToken, state: 'current' | 'repeated'): StoredGrant {
+    if (state === 'repeated') this.#replace(grant.accessTokenId);
+    const rotatedAtMs = state === 'repeated' ? grant.rotatedAtMs : this.#ports.time.now();
+    return { ...grant, previous: secretDigest(used.own), rotatedAtMs, isAccessUsed: false };
+  }
+
+  /** Issues an access token and stores the grant. A token that was issued before a crash and not stored here was given to nobody. */
+  #give(grant: StoredGrant, refresh: RefreshToken, { permissions, ttlMs }: AllowedNow): OAuthTokens {
+    const { tokens, granted, grants, time } = this.#ports;
+    const { id: grantId, clientName: client, agentId } = grant;
+    const { token, principal } = tokens.issue({ agentId, permissions, ttlMs, grant: { id: grantId, client } }, OWNER);
+    const { id: accessTokenId = '', expiresAtMs = 0 } = principal.token ?? {};
+    granted.add(accessTokenId, { grantId, paths: grant.resource.paths, expiresAtMs }, time.now());
+    grants.save({ ...grant, current: secretDigest(refresh.own), accessTokenId });
+    const expiresInSeconds = Math.floor((expiresAtMs - time.now()) / 1000);
+    return { accessToken: token, expiresInSeconds, refreshToken: refreshTokenText(refresh), permissions: principal.permissions };
+  }
+
+  /** Returns what was shown and what the person may do now, or why the grant ends. */
+  #allowedNow(grant: StoredGrant): AllowedNow | EndReason {
+    const nowMs = this.#ports.time.now();
+    const person = this.#ports.people.find(grant.person);
+    if (!person) return 'person_gone';
+    if (person.role !== grant.role) return 'role_changed';
+    const permissions = intersectPermissions(grant.permissions, grantsOf(person));
+    if (permissions.length === 0) return 'nothing_left';
+    const admittedMs = admittedUntil(person, nowMs) ?? nowMs;
+    const ttlMs = Math.min(ACCESS_MS, grant.untilMs - nowMs, admittedMs - nowMs);
+    if (ttlMs >= SHORTEST_ACCESS_MS) return { permissions, ttlMs };
+    throw oauthError(
+      'temporarily_unavailable',
+      'The person who gave access is not admitted at this time, or the access ends; try again later',
+    );
+  }
+
+  #grantOf(text: string): StoredGrant | undefined {
+    const refresh = parseRefreshToken(text);
+    if (refresh) {
+      const grant = this.#ports.grants.get(refresh.grantId);
+      return grant && refreshState(refresh, grant, this.#ports.time.now()) !== 'foreign' ? grant : undefined;
+    }
+    const tokenId = tokenIdOf(this.#ports.tokens, text);
+    const grantId = tokenId === undefined ? undefined : this.#ports.tokens.find(tokenId)?.grant;
+    return grantId === undefined ? undefined : this.#ports.grants.get(grantId);
+  }
+
+  async #refuseAndEnd(grant: StoredGrant, reason: EndReason): Promise<never> {
+    await this.end(grant.id, reason);
+    return refuse(`The access has ended (${reason.replaceAll('_', ' ')}); ask the person again`);
+  }
+
+  #replace(tokenId: string): void {
+    this.#replaced.add(tokenId);
+    this.#ports.tokens.revoke(tokenId);
+    this.#replaced.delete(tokenId);
+  }
+
+  /** Ends the grant of a token that somebody has revoked in the list of tokens. */
+  #onRevoked(tokenId: string): void {
+    if (this.#replaced.has(tokenId)) return;
+    const grantId = this.#ports.tokens.find(tokenId)?.grant;
+    if (grantId !== undefined) void this.end(grantId, 'token_revoked');
+  }
+
+  #withUse(grant: StoredGrant): StoredGrant {
+    return this.#notedMs.has(grant.accessTokenId) ? { ...grant, isAccessUsed: true } : grant;
+  }
+
+  /** Stores the first use of a token at once, and later ones now and then. If storing fails, the request goes on. */
+  #noteUse(tokenId: string, grantId: string): void {
+    const nowMs = this.#ports.time.now();
+    if (nowMs - (this.#notedMs.get(tokenId) ?? Number.NEGATIVE_INFINITY) < USE_NOTED_MS) return;
+    this.#notedMs.delete(tokenId);
+    this.#notedMs.set(tokenId, nowMs);
+    const [oldest] = this.#notedMs.keys();
+    if (this.#notedMs.size > MAX_NOTED && oldest !== undefined) this.#notedMs.delete(oldest);
+    const grant = this.#ports.grants.get(grantId);
+    if (!grant) return;
+    try {
+      this.#ports.grants.save({ ...grant, lastUsedAtMs: nowMs, isAccessUsed: grant.isAccessUsed || grant.accessTokenId === tokenId });
+    } catch (thrown) {
+      this.#ports.logger.warn('oauth.use_not_stored', { grant: grantId, problem: toAtmoError(thrown).message });
+    }
+  }
+
+  #note(event: string, grant: GrantDraft, data: JsonObject): Promise<void> {
+    const { clientName, clientId, person, agentId, resource } = grant;
+    const about = { client: clientName, client_id: clientId, person, agent_id: agentId, resource: resource.address };
+    return recordNote(this.#ports, { event, atMs: this.#ports.time.now(), principalId: person, data: { ...about, ...data } });
+  }
+}
+
+/** Returns the id of a valid access token; undefined for any other text. */
+function tokenIdOf(tokens: Pick<TokenAuthority, 'principalOf'>, text: string): string | undefined {
+  try {
+    return tokens.principalOf(text).token?.id;
+  } catch {
+    return undefined;
+  }
+}
+
+function refuse(message: string): never {
+  throw oauthError('invalid_grant', message);
+}

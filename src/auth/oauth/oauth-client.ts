@@ -1,0 +1,216 @@
+import { randomBytes } from 'node:crypto';
+import { type OAuthClientView, type OAuthRegistration, oauthError } from '../../core/auth/oauth.ts';
+import type { Clock, TrustedTime } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
+import { type AtmoError, toAtmoError } from '../../core/errors.ts';
+import { isJsonObject, type Json, type JsonObject, objectOf, textsOf, tryParseJson } from '../../core/json.ts';
+import { visibleLine } from '../../core/untrusted-text.ts';
+import { matchesRedirectUri, redirectHost, requireRedirectUri } from './redirect-uri.ts';
+
+const SPACE = 'oauth.clients';
+export const CODE_GRANT = 'authorization_code';
+export const REFRESH_GRANT = 'refresh_token';
+export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
+const GRANT_TYPES: readonly string[] = [CODE_GRANT, REFRESH_GRANT, DEVICE_GRANT];
+const MAX_NAME_LENGTH = 64;
+const MAX_REDIRECT_URIS = 8;
+const MAX_CLIENTS = 256;
+/** Registrations within an hour: of one source, and of all. */
+const MAX_OF_SOURCE = 20;
+const MAX_OF_ALL = 100;
+const HOUR_MS = 3_600_000;
+/** A client that never got a grant is forgotten after a day. */
+const UNUSED_MS = 86_400_000;
+/** A client that got a grant is kept for longer than any grant lasts. */
+const USED_MS = 400 * 86_400_000;
+
+/** A client: a program that asks persons for access. All clients are public (RFC 6749 §2.1), so none can prove who it is. */
+export interface OAuthClient {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: OAuthClientView['kind'];
+  readonly redirectUris: readonly string[];
+  readonly registeredAtMs?: number;
+}
+
+/** Port: fetches a client's metadata document from a public address over https, without redirects, at most 5 KB within 5 s. */
+export type FetchDocument = (url: string) => Promise<string>;
+
+interface ClientCollaborators {
+  readonly store: HubContext['store'];
+  readonly time: Pick<TrustedTime, 'now'>;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly fetchDocument: FetchDocument;
+}
+
+/** The clients that were registered (RFC 7591), and those that are named by the URL of their metadata document. */
+export class OAuthClients {
+  readonly #ports: ClientCollaborators;
+  readonly #documents = new DocumentCache();
+  /** Times of the last registrations, milliseconds of the monotonic clock, with their sources. */
+  #recent: readonly { readonly source: string; readonly atMs: number }[] = [];
+
+  constructor(ports: ClientCollaborators) {
+    this.#ports = ports;
+  }
+
+  /**
+   * Registers a client. The secret-based methods of authentication that it may ask for become `none` (RFC 7591 §3.2.1). Throws
+   * `invalid_client_metadata`, `invalid_redirect_uri`, or `temporarily_unavailable` if there are too many registrations.
+   */
+  register(metadata: JsonObject, source: string): OAuthRegistration {
+    const redirectUris = redirectUrisOf(metadata);
+    const grantTypes = grantTypesOf(metadata, redirectUris);
+    const name = clientName(metadata.client_name, redirectUris[0]);
+    this.#requireRate(source);
+    this.#makeRoom();
+    const [id, nowMs] = [`c-${randomBytes(16).toString('base64url')}`, this.#ports.time.now()];
+    this.#ports.store.set(SPACE, id, { name, redirectUris, registeredAtMs: nowMs, isUsed: false }, { ttlMs: UNUSED_MS });
+    this.#recent = [...this.#recent, { source, atMs: this.#ports.clock.monotonic() }];
+    return { clientId: id, name, redirectUris, grantTypes, issuedAtMs: nowMs };
+  }
+
+  /** Returns a registered client; undefined for an unknown id, or an id that is a URL. */
+  registered(id: string): OAuthClient | undefined {
+    return readClient(id, this.#ports.store.get(SPACE, id));
+  }
+
+  /** Resolves with the client. Rejects with `invalid_client` if it is unknown, or if its metadata document is missing or wrong. */
+  async find(id: string): Promise<OAuthClient> {
+    if (!isDocumentUrl(id)) return this.registered(id) ?? unknownClient();
+    const nowMs = this.#ports.clock.monotonic();
+    const known = this.#documents.get(id, nowMs);
+    const found = known ?? (await this.#read(id).catch((thrown: unknown) => toAtmoError(thrown)));
+    if (!known) this.#documents.set(id, found, nowMs);
+    if ('redirectUris' in found) return found;
+    throw found;
+  }
+
+  /** Keeps a registered client for as long as a grant may last. */
+  noteUse(id: string): void {
+    const value = this.#ports.store.get(SPACE, id);
+    if (isJsonObject(value)) this.#ports.store.set(SPACE, id, { ...value, isUsed: true }, { ttlMs: USED_MS });
+  }
+
+  async #read(url: string): Promise<OAuthClient> {
+    const text = await this.#ports.fetchDocument(url).catch((thrown: unknown) => {
+      throw oauthError('invalid_client', `The metadata document ${url} of the client cannot be read: ${toAtmoError(thrown).message}`);
+    });
+    const document = objectOf(tryParseJson(text));
+    if (document.client_id !== url) return unknownClient('its metadata document has another client_id than its address');
+    const method = document.token_endpoint_auth_method ?? 'none';
+    if (method !== 'none' || document.client_secret !== undefined)
+      return unknownClient('it wants to prove who it is in a way that this hub does not know');
+    const redirectUris = redirectUrisOf(document);
+    return { id: url, name: clientName(document.client_name, url), kind: 'metadata_document', redirectUris };
+  }
+
+  #requireRate(source: string): void {
+    const nowMs = this.#ports.clock.monotonic();
+    this.#recent = this.#recent.filter(({ atMs }) => nowMs - atMs < HOUR_MS);
+    const own = this.#recent.filter((one) => one.source === source);
+    if (own.length < MAX_OF_SOURCE && this.#recent.length < MAX_OF_ALL) return;
+    const [oldest] = own.length < MAX_OF_SOURCE ? this.#recent : own;
+    const waitMs = HOUR_MS - (nowMs - (oldest?.atMs ?? nowMs));
+    throw oauthError('temporarily_unavailable', 'Too many clients were registered within an hour; try again later', {
+      retry_after_ms: waitMs,
+    });
+  }
+
+  /** Forgets the oldest client without a grant if there are too many. Throws `temporarily_unavailable` if every client has one. */
+  #makeRoom(): void {
+    const all = this.#ports.store.entries(SPACE);
+    if (all.length < MAX_CLIENTS) return;
+    const unused = all.filter(({ value }) => objectOf(value).isUsed !== true);
+    const [oldest] = unused.sort((a, b) => registeredAt(a.value) - registeredAt(b.value));
+    if (!oldest) throw oauthError('temporarily_unavailable', `${MAX_CLIENTS} clients have grants; end those that nobody needs`);
+    this.#ports.store.delete(SPACE, oldest.key);
+  }
+}
+
+/** Returns whether a client id is the URL of a metadata document: https with a path, and none of what makes two spellings of one address. */
+export function isDocumentUrl(id: string): boolean {
+  const url = id.startsWith('https://') && id.length <= 512 ? URL.parse(id) : null;
+  if (!url || url.pathname === '/' || url.href !== id) return false;
+  return url.username === '' && url.password === '' && !id.includes('#') && !id.includes('?');
+}
+
+/** Returns the client as persons are shown it. */
+export function clientView({ id, name, kind, redirectUris, registeredAtMs }: OAuthClient): OAuthClientView {
+  const [first] = redirectUris;
+  const host = kind === 'metadata_document' ? new URL(id).host : first?.startsWith('https:') ? redirectHost(first) : undefined;
+  return { name, kind, ...(host !== undefined && { host }), ...(registeredAtMs !== undefined && { registeredAtMs }) };
+}
+
+/** Throws `invalid_redirect_uri` unless the client has this redirect address. */
+export function requireRedirect({ redirectUris }: OAuthClient, uri: string): void {
+  if (redirectUris.some((registered) => matchesRedirectUri(uri, registered))) return;
+  throw oauthError('invalid_redirect_uri', 'The address to which the answer should go is not one that the application has registered');
+}
+
+function redirectUrisOf({ redirect_uris: given }: JsonObject): readonly string[] {
+  if (given === undefined) return [];
+  const uris = textsOf(given);
+  if (!Array.isArray(given) || uris.length !== given.length || uris.length > MAX_REDIRECT_URIS) {
+    throw oauthError('invalid_redirect_uri', `redirect_uris has to be a list of at most ${MAX_REDIRECT_URIS} URIs`);
+  }
+  for (const uri of uris) requireRedirectUri(uri);
+  return uris;
+}
+
+function grantTypesOf({ grant_types: given, response_types: responses }: JsonObject, redirectUris: readonly string[]): readonly string[] {
+  const wanted = given === undefined ? [CODE_GRANT, REFRESH_GRANT] : textsOf(given);
+  const known = GRANT_TYPES.filter((type) => wanted.includes(type));
+  if (!known.includes(CODE_GRANT) && !known.includes(DEVICE_GRANT)) {
+    throw oauthError('invalid_client_metadata', `grant_types has to hold ${CODE_GRANT} or ${DEVICE_GRANT}`);
+  }
+  if (responses !== undefined && known.includes(CODE_GRANT) && !textsOf(responses).includes('code')) {
+    throw oauthError('invalid_client_metadata', 'response_types has to hold code');
+  }
+  if (known.includes(CODE_GRANT) && redirectUris.length === 0) throw oauthError('invalid_redirect_uri', 'redirect_uris is missing');
+  return known;
+}
+
+/** Returns a client's name as one line of visible characters. A client without a name is called by the host of its address. */
+function clientName(given: Json | undefined, address: string | undefined): string {
+  const name = typeof given === 'string' ? visibleLine(given, MAX_NAME_LENGTH) : '';
+  if (name !== '') return name;
+  return address === undefined ? 'a device' : redirectHost(address).slice(0, MAX_NAME_LENGTH);
+}
+
+function unknownClient(why = 'it is not registered, or was forgotten because it was never used; let it register again'): never {
+  throw oauthError('invalid_client', `The client is refused: ${why}`);
+}
+
+function registeredAt(value: Json): number {
+  return Number(objectOf(value).registeredAtMs ?? 0);
+}
+
+function readClient(id: string, value: Json | undefined): OAuthClient | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { name, redirectUris, registeredAtMs } = value;
+  if (typeof name !== 'string' || typeof registeredAtMs !== 'number') return undefined;
+  return { id, name, kind: 'registered', redirectUris: textsOf(redirectUris), registeredAtMs };
+}
+
+const MAX_DOCUMENTS = 64;
+const KEPT_MS = 300_000;
+/** A document that cannot be read is not asked for again at once. */
+const KEPT_FAILURE_MS = 30_000;
+
+/** Keeps the last documents for some minutes, and failures for half a minute. */
+class DocumentCache {
+  readonly #found = new Map<string, { readonly found: OAuthClient | AtmoError; readonly untilMs: number }>();
+
+  get(url: string, nowMs: number): OAuthClient | AtmoError | undefined {
+    const entry = this.#found.get(url);
+    return entry && entry.untilMs > nowMs ? entry.found : undefined;
+  }
+
+  set(url: string, found: OAuthClient | AtmoError, nowMs: number): void {
+    this.#found.delete(url);
+    this.#found.set(url, { found, untilMs: nowMs + ('redirectUris' in found ? KEPT_MS : KEPT_FAILURE_MS) });
+    const [oldest] = this.#found.keys();
+    if (this.#found.size > MAX_DOCUMENTS && oldest !== undefined) this.#found.delete(oldest);
+  }
+}

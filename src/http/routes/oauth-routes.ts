@@ -1,0 +1,388 @@
+import {
+  type AuthorizationServer,
+  type ConsentAnswer,
+  type ConsentChoice,
+  type ConsentRequest,
+  type OAuthErrorCode,
+  type OAuthGrantView,
+  type OAuthRegistration,
+  type OAuthTokens,
+  oauthErrorOf,
+} from '../../core/auth/oauth.ts';
+import type { Principal } from '../../core/auth/principal.ts';
+import { isoTime, parseIsoTime } from '../../core/clock.ts';
+import { areaKey } from '../../core/devices/device-names.ts';
+import { AtmoError, invalidInput } from '../../core/errors.ts';
+import { isJsonObject, type Json, type JsonObject, present, textsOf } from '../../core/json.ts';
+import { type Answer, json } from '../server/answer.ts';
+import type { TokenGuessLockout } from '../server/rate-limits.ts';
+import { defineRoute, type Route, type RouteRequest } from '../server/route.ts';
+import type { VisibleHome } from '../visible-home.ts';
+
+const SERVER_METADATA = '/.well-known/oauth-authorization-server';
+const MAX_QUERY_LENGTH = 8_192;
+const MAX_CODE_LENGTH = 64;
+const TEXT = { type: 'string' } as const;
+const TEXTS = { type: 'array', items: TEXT } as const;
+const SCOPES = ['device:read:*', 'device:control:*', 'sensor:read:*'];
+
+interface OAuthRouteCollaborators {
+  readonly server: AuthorizationServer;
+  readonly home: Pick<VisibleHome, 'devices'>;
+  /** Locks out who guesses the codes of devices. */
+  readonly guesses: Pick<TokenGuessLockout, 'admit' | 'failed'>;
+}
+
+/** Returns the routes of the authorization server: those for clients, and those with which the page asks a person. */
+export function oauthRoutes(collaborators: OAuthRouteCollaborators): readonly Route[] {
+  return [
+    ...metadataRoutes(),
+    ...clientRoutes(collaborators.server),
+    ...consentRoutes(collaborators),
+    ...grantRoutes(collaborators.server),
+  ];
+}
+
+/** Some clients insert the path of the MCP endpoint into the address of the metadata (RFC 8414 §3.1); the issuer is the whole hub. */
+function metadataRoutes(): readonly Route[] {
+  return [SERVER_METADATA, `${SERVER_METADATA}/:path{.+}`].map((path) =>
+    defineRoute({
+      method: 'GET',
+      path,
+      summary: 'The authorization server of the hub (RFC 8414)',
+      access: 'public',
+      answers: { 200: { description: 'metadata', schema: { type: 'object' } } },
+      handle: ({ origin }) => json(serverMetadata(origin)),
+    }),
+  );
+}
+
+function serverMetadata(issuer: string): JsonObject {
+  return {
+    issuer,
+    authorization_endpoint: `${issuer}/oauth/authorize`,
+    token_endpoint: `${issuer}/oauth/token`,
+    registration_endpoint: `${issuer}/oauth/register`,
+    revocation_endpoint: `${issuer}/oauth/revoke`,
+    device_authorization_endpoint: `${issuer}/oauth/device_authorization`,
+    scopes_supported: SCOPES,
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+    token_endpoint_auth_methods_supported: ['none'],
+    revocation_endpoint_auth_methods_supported: ['none'],
+    code_challenge_methods_supported: ['S256'],
+    authorization_response_iss_parameter_supported: true,
+    client_id_metadata_document_supported: true,
+  };
+}
+
+function clientRoutes({ endpoints }: AuthorizationServer): readonly Route[] {
+  const form = { method: 'POST', access: 'public', takes: 'form', body: { type: 'object' }, refuseBody: unreadable } as const;
+  const at = ({ origin, source }: RouteRequest) => ({ issuer: origin, source });
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/oauth/register',
+      summary: 'Register a client (RFC 7591); all clients are public',
+      access: 'public',
+      body: { type: 'object', properties: { redirect_uris: TEXTS, client_name: TEXT, grant_types: TEXTS } },
+      answers: { 201: { description: 'the client', schema: { type: 'object', required: ['client_id'], properties: { client_id: TEXT } } } },
+      refuseBody: () => oauthAnswer('invalid_client_metadata', 'The body is not a JSON object'),
+      handle: ({ body, source }) => answered(async () => json(registrationJson(await endpoints.register(body, source)), 201)),
+    }),
+    defineRoute({
+      ...form,
+      path: '/oauth/token',
+      summary: 'Tokens for a code, a refresh token or the code of a device (RFC 6749, RFC 8628)',
+      answers: {
+        200: {
+          description: 'an access token for at most an hour, and the next refresh token',
+          schema: { type: 'object', required: ['access_token', 'token_type', 'expires_in', 'refresh_token', 'scope'] },
+        },
+      },
+      handle: (request) => answered(async () => json(tokensJson(await endpoints.token(request.body, at(request))))),
+    }),
+    defineRoute({
+      ...form,
+      path: '/oauth/revoke',
+      summary: 'End the access that a token belongs to (RFC 7009)',
+      answers: { 200: 'ended, or unknown' },
+      handle: (request) =>
+        answered(async () => {
+          await endpoints.revoke(request.body, at(request));
+          return json({});
+        }),
+    }),
+    defineRoute({
+      ...form,
+      path: '/oauth/device_authorization',
+      summary: 'Codes for a device without a browser (RFC 8628)',
+      answers: {
+        200: {
+          description: 'codes for ten minutes',
+          schema: { type: 'object', required: ['device_code', 'user_code', 'verification_uri', 'expires_in', 'interval'] },
+        },
+      },
+      handle: (request) =>
+        answered(async () => {
+          const { deviceCode, userCode, expiresInSeconds, intervalSeconds } = await endpoints.authorizeDevice(request.body, at(request));
+          const page = `${request.origin}/oauth/device`;
+          const codes = { device_code: deviceCode, user_code: userCode, expires_in: expiresInSeconds, interval: intervalSeconds };
+          return json({ ...codes, verification_uri: page, verification_uri_complete: `${page}?user_code=${userCode}` });
+        }),
+    }),
+  ];
+}
+
+const CONSENT_REQUEST = {
+  description: 'what the person is asked, or `redirect_to` for a mistake that the client is told of',
+  schema: { type: 'object', properties: { request_id: TEXT, client: { type: 'object' }, choices: { type: 'object' }, redirect_to: TEXT } },
+} as const;
+const CHOICE = { type: 'object', description: 'docs/oauth.md' } as const;
+const CONSENT_ANSWER = {
+  description: '`redirect_to`, or `done` for a device',
+  schema: { type: 'object', properties: { redirect_to: TEXT, done: { type: 'boolean' } } },
+} as const;
+
+function consentRoutes({ server: { consent }, home, guesses }: OAuthRouteCollaborators): readonly Route[] {
+  const at = ({ origin, source }: RouteRequest) => ({ issuer: origin, source });
+  const shown = (request: ConsentRequest, caller: Principal) => json(requestJson(request, areasOf(home, caller)));
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/api/v1/oauth/requests',
+      summary: 'Open the request of an application for access; for persons alone',
+      body: { type: 'object', required: ['query'], properties: { query: { type: 'string', description: 'Query of /oauth/authorize' } } },
+      answers: { 200: CONSENT_REQUEST },
+      async handle(request) {
+        const opened = await consent.open(textIn(request.body, 'query', MAX_QUERY_LENGTH), at(request), request.principal);
+        return 'redirectTo' in opened ? json({ redirect_to: opened.redirectTo }) : shown(opened, request.principal);
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/v1/oauth/device-codes',
+      summary: 'Open the request of a device by the code that it shows; for persons alone',
+      body: { type: 'object', required: ['user_code'], properties: { user_code: TEXT } },
+      answers: { 200: CONSENT_REQUEST },
+      async handle(request) {
+        const code = textIn(request.body, 'user_code', MAX_CODE_LENGTH);
+        const opened = await unguessed(request, code, () => consent.openDevice(code, at(request), request.principal));
+        return shown(opened, request.principal);
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/v1/oauth/requests/:id/preview',
+      summary: 'What a choice would grant; nothing is granted',
+      body: { type: 'object', required: ['choice'], properties: { choice: CHOICE } },
+      answers: { 200: { description: 'permissions', schema: { type: 'object', properties: { permissions: TEXTS, until: TEXT } } } },
+      handle({ path, body, principal }) {
+        const { permissions, untilMs } = consent.preview(path.id ?? '', choiceIn(body), principal);
+        return json({ permissions, until: isoTime(untilMs) });
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/v1/oauth/requests/:id/allow',
+      summary: 'Grant what was shown; it is a conflict if the choice gives anything else now',
+      body: { type: 'object', required: ['choice', 'permissions'], properties: { choice: CHOICE, permissions: TEXTS } },
+      answers: { 200: CONSENT_ANSWER },
+      async handle({ path, body, principal }) {
+        const shownToPerson = { choice: choiceIn(body), permissions: textsOf(body.permissions) };
+        return json(answerJson(await consent.allow(path.id ?? '', shownToPerson, principal)));
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/v1/oauth/requests/:id/deny',
+      summary: 'Refuse the request of an application',
+      body: { type: 'object' },
+      answers: { 200: CONSENT_ANSWER },
+      handle: async ({ path, principal }) => json(answerJson(await consent.deny(path.id ?? '', principal))),
+    }),
+  ];
+
+  /** Opens the request of a device. Who sends wrong codes too often is not heard for some time, wherever the codes come from. */
+  async function unguessed(
+    { source, principal }: RouteRequest,
+    code: string,
+    work: () => Promise<ConsentRequest>,
+  ): Promise<ConsentRequest> {
+    const sources = [source, `person ${principal.id}`];
+    for (const one of sources) guesses.admit(one, code);
+    try {
+      return await work();
+    } catch (thrown) {
+      if (thrown instanceof AtmoError && thrown.code === 'NOT_FOUND') for (const one of sources) guesses.failed(one, code);
+      throw thrown;
+    }
+  }
+}
+
+function grantRoutes({ consent }: AuthorizationServer): readonly Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/api/v1/oauth/grants',
+      summary: 'The access that the caller has given to applications; of all persons with admin:token',
+      answers: {
+        200: { description: 'grants', schema: { type: 'object', required: ['grants'], properties: { grants: { type: 'array' } } } },
+      },
+      handle: ({ principal }) => json({ grants: consent.grants(principal).map(grantJson) }),
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: '/api/v1/oauth/grants/:id',
+      summary: 'End the access of an application, with its tokens, at once',
+      answers: { 200: 'ended' },
+      async handle({ path, principal }) {
+        await consent.endGrant(path.id ?? '', principal);
+        return json({ ended: true });
+      },
+    }),
+  ];
+}
+
+/** Runs a handler for clients. Errors of OAuth become answers as clients expect them (RFC 6749 §5.2, RFC 7591 §3.2.2). */
+async function answered(work: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await work();
+  } catch (thrown) {
+    const error = thrown instanceof AtmoError ? oauthErrorOf(thrown) : undefined;
+    if (!(thrown instanceof AtmoError) || error === undefined) throw thrown;
+    const waitMs = thrown.details.retry_after_ms;
+    const answer = oauthAnswer(error, thrown.message);
+    return typeof waitMs === 'number'
+      ? { ...answer, headers: { ...answer.headers, 'retry-after': String(Math.ceil(waitMs / 1000)) } }
+      : answer;
+  }
+}
+
+function oauthAnswer(error: OAuthErrorCode, message: string): Answer {
+  const status = error === 'invalid_client' ? 401 : error === 'temporarily_unavailable' ? 429 : 400;
+  const description = message.replaceAll('"', "'").replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, ' ');
+  return json({ error, error_description: description.slice(0, 300) }, status);
+}
+
+function unreadable(): Answer {
+  return oauthAnswer('invalid_request', 'The body has to be a form with each parameter once');
+}
+
+function registrationJson({ clientId, name, redirectUris, grantTypes, issuedAtMs }: OAuthRegistration): JsonObject {
+  return {
+    client_id: clientId,
+    client_id_issued_at: Math.floor(issuedAtMs / 1000),
+    client_name: name,
+    redirect_uris: redirectUris,
+    grant_types: grantTypes,
+    response_types: grantTypes.includes('authorization_code') ? ['code'] : [],
+    token_endpoint_auth_method: 'none',
+  };
+}
+
+function tokensJson({ accessToken, expiresInSeconds, refreshToken, permissions }: OAuthTokens): JsonObject {
+  return {
+    access_token: accessToken,
+    token_type: 'Bearer',
+    expires_in: expiresInSeconds,
+    refresh_token: refreshToken,
+    scope: permissions.join(' '),
+  };
+}
+
+type Area = { readonly slug: string; readonly name: string };
+
+function areasOf(home: Pick<VisibleHome, 'devices'>, caller: Principal): readonly Area[] {
+  const names = home.devices(caller).flatMap(({ area }) => area ?? []);
+  const areas = new Map(names.map((name) => [areaKey(name), { slug: areaKey(name), name }]));
+  return [...areas.values()].sort((a, b) => a.name.localeCompare(b.name));
+}
+
+function requestJson(request: ConsentRequest, areas: readonly Area[]): JsonObject {
+  const { id, client, redirectHost, resource, expiresAtMs, choices } = request;
+  const { name, host, kind, registeredAtMs } = client;
+  return {
+    request_id: id,
+    client: {
+      name,
+      host: host ?? null,
+      kind,
+      ...present({ registered_at: registeredAtMs === undefined ? undefined : isoTime(registeredAtMs) }),
+    },
+    ...present({ redirect_host: redirectHost }),
+    is_device: redirectHost === undefined,
+    resource,
+    expires_at: isoTime(expiresAtMs),
+    choices: {
+      areas: areas.map(({ slug, name: title }) => ({ slug, name: title })),
+      kinds: choices.kinds.map(({ id: kindId, isHarmless }) => ({ id: kindId, is_harmless: isHarmless })),
+      can_lock: choices.canLock,
+      can_valve: choices.canValve,
+      can_admin: choices.canAdminister,
+      default_until: isoTime(choices.defaultUntilMs),
+      max_until: isoTime(choices.maxUntilMs),
+    },
+  };
+}
+
+const SWITCHES = ['control', 'readings', 'locks', 'valves', 'administration'] as const;
+const CHOICE_MEMBERS: readonly string[] = ['areas', 'kinds', 'until', ...SWITCHES];
+
+function choiceIn({ choice }: JsonObject): ConsentChoice {
+  if (!isJsonObject(choice)) throw invalidInput('choice has to be an object (docs/oauth.md)');
+  const unknown = Object.keys(choice).find((name) => !CHOICE_MEMBERS.includes(name));
+  if (unknown !== undefined) throw invalidInput(`choice has ${JSON.stringify(unknown.slice(0, 32))}, which is not known`);
+  const [control, readings, locks, valves, administration] = SWITCHES.map((name) => flagIn(choice, name));
+  const { until } = choice;
+  if (typeof until !== 'string') throw invalidInput('choice.until has to be a time such as 2027-01-31T12:00:00Z');
+  return {
+    areas: namesIn(choice, 'areas'),
+    kinds: namesIn(choice, 'kinds'),
+    control: control === true,
+    readings: readings === true,
+    locks: locks === true,
+    valves: valves === true,
+    administration: administration === true,
+    untilMs: parseIsoTime(until, 'choice.until'),
+  };
+}
+
+function flagIn(choice: JsonObject, name: (typeof SWITCHES)[number]): boolean {
+  const value = choice[name];
+  if (typeof value === 'boolean') return value;
+  throw invalidInput(`choice.${name} has to be true or false`);
+}
+
+function namesIn(choice: JsonObject, name: 'areas' | 'kinds'): 'all' | readonly string[] {
+  const value: Json | undefined = choice[name];
+  if (value === 'all') return value;
+  const names = textsOf(value);
+  if (Array.isArray(value) && names.length === value.length) return names;
+  throw invalidInput(`choice.${name} has to be "all" or a list of names`);
+}
+
+function answerJson({ redirectTo }: ConsentAnswer): JsonObject {
+  return redirectTo === undefined ? { done: true } : { redirect_to: redirectTo };
+}
+
+function grantJson(grant: OAuthGrantView): JsonObject {
+  return {
+    id: grant.id,
+    client_name: grant.clientName,
+    client_host: grant.clientHost ?? null,
+    agent_id: grant.agentId,
+    person: grant.person,
+    permissions: grant.permissions,
+    created_at: isoTime(grant.createdAtMs),
+    last_used_at: grant.lastUsedAtMs === undefined ? null : isoTime(grant.lastUsedAtMs),
+    expires_at: isoTime(grant.expiresAtMs),
+  };
+}
+
+function textIn(body: JsonObject, field: string, maxLength: number): string {
+  const value = body[field];
+  if (typeof value === 'string' && value !== '' && value.length <= maxLength) return value;
+  throw invalidInput(`${field} has to be a text of 1 to ${maxLength} characters`);
+}
