@@ -6,6 +6,7 @@ import { approvalCommands, approverCommands } from './commands/approvals.ts';
 import { areaCommands } from './commands/areas.ts';
 import { auditCommands } from './commands/audit.ts';
 import { backupCommands } from './commands/backup.ts';
+import { bridgeCommands } from './commands/bridge.ts';
 import { call, jobCancel, jobs } from './commands/call.ts';
 import { commission, credentialCommands, forget, halfCommissioned } from './commands/commission.ts';
 import { completionCommands } from './commands/completion.ts';
@@ -58,6 +59,7 @@ export function sharedSections(all: () => readonly CommandSpec[]): readonly Comm
         ...areaCommands,
         ...sceneCommands,
         share,
+      ...bridgeCommands,
         ...groupCommands,
         ...credentialCommands,
         halfCommissioned,

@@ -37,12 +37,12 @@ interface DeviceOptions {
   readonly stack: ServiceStack;
 }
 
-/** Makes tools and readings for the devices of the fabric, and removes them together with their device. */
+/** Makes tools and readings for the devices of the fabric, and removes them together with their device. Returns the scenes. */
 export async function openDevices(
   infrastructure: Infrastructure,
   services: ToolServices,
   { matter, profilesDir, takenOf, stack }: DeviceOptions,
-): Promise<void> {
+): Promise<SceneStore> {
   const { directory, access, administration } = matter;
   const { registry, validator, capabilities } = services;
   const { clock, logger, readings, events, homeNames } = infrastructure;
@@ -128,6 +128,7 @@ export async function openDevices(
   const stopScenes = registerSceneTools(scenePorts, { registry, logger });
   stack.own({ [Symbol.asyncDispose]: async () => stopScenes() });
   stack.own(followAreaRenames(matter, { names: homeNames, logger }));
+  return scenes;
 }
 
 /**

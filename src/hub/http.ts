@@ -24,6 +24,7 @@ import { EventVisibility } from '../http/event-visibility.ts';
 import { MetricRegistry, registerHubMetrics, registerMeshMetrics } from '../http/metrics.ts';
 import type { CallPort, HealthReport, HealthSource, JobPort } from '../http/ports.ts';
 import { adminRoutes, approvalRoutes, previewRoutes } from '../http/routes/admin-routes.ts';
+import { bridgeRoutes } from '../http/routes/bridge-routes.ts';
 import { callRoutes, jobRoutes, toolCallRoutes } from '../http/routes/call-routes.ts';
 import { descriptionRoutes } from '../http/routes/description-routes.ts';
 import { areaRoutes, deviceNameRoutes, deviceRoutes } from '../http/routes/device-routes.ts';
@@ -332,6 +333,7 @@ export class HttpApi implements Service {
       ...deviceNameRoutes(all.pipeline),
       ...areaRoutes({ home }),
       ...sceneRoutes(all.pipeline),
+      ...bridgeRoutes(all.pipeline),
       ...sensorRoutes({ readings: all.readings, clock: all.clock, home }),
       ...eventRoutes({
         authenticator: all.authenticator,

@@ -27,6 +27,7 @@ import { sensorTools } from '../tools/builtin/sensor-tools.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import type { ToolRegistry } from '../tools/registry/tool-registry.ts';
 import { openBackups } from './backups.ts';
+import { openBridges } from './bridge.ts';
 import { type HubConfig, missingPaths } from './config/config.ts';
 import { openConnectors } from './connectors.ts';
 import { openDevices } from './devices.ts';
@@ -144,7 +145,7 @@ export class Hub implements Service {
     const { matter } = infrastructure;
     const { profilesDir, stateDir } = this.#config;
     const takenOf = acceptedTextsInStore(infrastructure.store, stateDir);
-    if (matter) await openDevices(infrastructure, services, { matter, profilesDir, takenOf, stack: this.#stack });
+    const scenes = matter && (await openDevices(infrastructure, services, { matter, profilesDir, takenOf, stack: this.#stack }));
     await openSensors(infrastructure, services.registry, { config: this.#config.sensors, stack: this.#stack });
     const { version } = this.#health;
     const programs = openProgramSandbox(this.#config.connectors.sandbox, { stateDir: this.#config.stateDir, env: process.env });
@@ -158,6 +159,8 @@ export class Hub implements Service {
     for (const tool of this.#ownTools) registerAnyTool(services.registry, tool);
     const registrations = await openRegistration(infrastructure, services, { config: this.#config, programs, stack: this.#stack });
     const runner = await this.#startAgents(infrastructure, services);
+    const hubName = this.#config.mesh.name;
+    const bridges = matter && scenes && openBridges(infrastructure, services, { nodes: matter.bridges, scenes, hubName });
     const notices = await openNotices(infrastructure, services, {
       reach,
       push: this.#config.connectors.push,
@@ -194,6 +197,7 @@ export class Hub implements Service {
     await this.#stack.start(waiting);
     notices.resume();
     await this.#stack.start(this.#mesh);
+    if (bridges) await this.#stack.start(bridges);
     this.#health = { ...this.#health, status: 'ok' };
   }
 

@@ -1,6 +1,7 @@
 import type { MeshPorts } from '../calls/mesh-ports.ts';
 import type { HubContext } from '../core/context.ts';
-import { CombinedDirectory, type DeviceDirectory, type DeviceSource, NO_DEVICES } from '../core/devices/device-directory.ts';
+import { CombinedDirectory, type DeviceDirectory, NO_DEVICES } from '../core/devices/device-directory.ts';
+import type { BridgingDeviceSource } from '../core/devices/matter-bridge.ts';
 import { EventBus } from '../core/events.ts';
 import { type AcceptedText, acceptedTextsInStore } from '../core/files/owner-file.ts';
 import type { HubProblems } from '../core/health.ts';
@@ -26,7 +27,7 @@ export interface Infrastructure extends Pick<HubContext, 'clock' | 'logger' | 'e
   readonly store: StateStore;
   readonly readings: HistoryStore;
   /** The Matter devices; undefined if Matter is off. */
-  readonly matter: DeviceSource | undefined;
+  readonly matter: BridgingDeviceSource | undefined;
   readonly directory: DeviceDirectory;
   readonly boardDevices: BoardDevices;
   readonly homeNames: StoredHomeNames;
@@ -120,7 +121,7 @@ async function openMatter(
   { clock, logger, store, takenOf, problems, fileAnchors }: MatterCollaborators,
   { isEnabled, ...matter }: HubConfig['matter'],
   stateDir: string,
-): Promise<DeviceSource | undefined> {
+): Promise<BridgingDeviceSource | undefined> {
   if (!isEnabled) return undefined;
   const { openMatterController } = await import('../matter/matter-controller.ts');
   const anchor = fileAnchors.of('matter/hub/storage.db');

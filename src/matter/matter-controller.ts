@@ -2,7 +2,8 @@ import './matter-platform.ts';
 import { networkInterfaces } from 'node:os';
 import { Crypto } from '@matter/main';
 import type { AttestationPolicy, DeviceAdministration } from '../core/devices/device-administration.ts';
-import type { DeviceAccess, DeviceDirectory, DeviceSource } from '../core/devices/device-directory.ts';
+import type { DeviceAccess, DeviceDirectory } from '../core/devices/device-directory.ts';
+import type { BridgeNodes, BridgingDeviceSource } from '../core/devices/matter-bridge.ts';
 import { AtmoError } from '../core/errors.ts';
 import { type AcceptedText, reportStaleFolder } from '../core/files/owner-file.ts';
 import { present } from '../core/json.ts';
@@ -54,14 +55,19 @@ interface MatterControllerCollaborators extends MatterNodeCollaborators {
 }
 
 /** The Matter fabric of this hub: its node, devices, commissioning and administration. */
-class MatterController implements DeviceSource {
+class MatterController implements BridgingDeviceSource {
   readonly directory: DeviceDirectory;
   readonly access: DeviceAccess;
   readonly administration: DeviceAdministration;
+  readonly bridges: BridgeNodes;
   readonly #stack = new ServiceStack();
   readonly #services: readonly [MatterNode, MatterDevices, Commissioner];
 
-  constructor(collaborators: MatterControllerCollaborators, node: MatterNodeOptions, { attestation, updatesDir }: MatterSettings) {
+  constructor(
+    collaborators: MatterControllerCollaborators,
+    node: MatterNodeOptions,
+    { attestation, updatesDir, stateDir }: MatterSettings,
+  ) {
     const { clock, logger, store, problems, anchor } = collaborators;
     const matter = new MatterNode({ logger, clock, problems, anchor }, node);
     const commissionings = new CommissioningStore({ store, clock });
@@ -73,6 +79,7 @@ class MatterController implements DeviceSource {
     const adminNodeId = () => String(matter.fabric.rootNodeId);
     this.directory = devices;
     this.access = devices;
+    this.bridges = bridgeNodes({ clock, logger, problems }, stateDir);
     this.#services = [matter, devices, commissioner];
     this.administration = matterAdministration({
       devices,
@@ -106,6 +113,24 @@ class MatterController implements DeviceSource {
   [Symbol.asyncDispose](): Promise<void> {
     return this.#stack[Symbol.asyncDispose]();
   }
+}
+
+/** Returns the port that opens bridges. A hub without bridged things does not load their code. */
+function bridgeNodes(
+  { clock, logger, problems }: Pick<MatterNodeCollaborators, 'clock' | 'logger' | 'problems'>,
+  stateDir: string,
+): BridgeNodes {
+  const storageOf = async (number: number) => {
+    const { BridgeStorage } = await import('./bridge/bridge-storage.ts');
+    return new BridgeStorage({ logger, problems }, stateDir, number);
+  };
+  return {
+    open: async (options, endpoints) => {
+      const { MatterBridgeNode } = await import('./bridge/bridge-node.ts');
+      return MatterBridgeNode.start({ clock, storage: await storageOf(options.number) }, options, endpoints);
+    },
+    erase: async (number) => (await storageOf(number)).erase(),
+  };
 }
 
 /**

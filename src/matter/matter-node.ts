@@ -188,7 +188,7 @@ export class MatterNode implements Service {
     Environment.default.set(MODEL, this.#options.clusters?.length ? Matter.withClusters(...this.#options.clusters) : Matter);
     vars.set('storage.path', this.#options.stateDir);
     vars.set('storage.driver', BatchStorageDriver.id);
-    Environment.default.get(StorageService).registerDriver(BatchStorageDriver.anchoredBy(this.#parts.anchor));
+    Environment.default.get(StorageService).registerDriver(BatchStorageDriver.anchoredBy(this.#parts.anchor, NODE_FOLDER));
     vars.set('mdns.ipv4', true);
     if (this.#options.interface !== undefined) vars.set('mdns.networkInterface', this.#options.interface);
   }

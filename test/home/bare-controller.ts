@@ -32,7 +32,7 @@ export class BareController implements AsyncDisposable {
   }
 
   /** Commissions by the manual code that stands on the device. */
-  commission({ manualCode }: Pairing): Promise<ClientNode> {
+  commission({ manualCode }: Pick<Pairing, 'manualCode'>): Promise<ClientNode> {
     const { passcode, shortDiscriminator = 0 } = ManualPairingCodeCodec.decode(manualCode);
     return this.#node.peers.commission({ passcode, shortDiscriminator, timeout: Seconds(30) });
   }

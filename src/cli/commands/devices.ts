@@ -175,16 +175,21 @@ export const share: Command = {
     }
     const answer = await call.hub.call('hub:share_device', { device_id: device, seconds: call.integer('seconds') ?? 300 });
     const code = objectOf(answer);
-    const qrText = String(code.qr_code);
-    const picture = call.output.isJson ? '' : await qrBlock(qrText);
+    const codes = await codesText(code, call.output);
     const { whole, many } = reachOf(code, device);
     call.output.answer(code, () => [
       whole === device && many === '' ? '' : `${device} cannot be shared alone: this opens ${whole}${many}\n\n`,
-      picture,
-      `\nQR code      ${qrText}\nManual code  ${code.manual_code}\nOpen until   ${code.expires_at}\n`,
+      ...codes,
     ]);
   },
 };
+
+/** Returns the QR code as a picture, and the codes as text. Makes no picture for programs, which read the JSON. */
+export async function codesText(code: JsonObject, { isJson }: { readonly isJson: boolean }) {
+  const qrText = String(code.qr_code);
+  const picture = isJson ? '' : await qrBlock(qrText);
+  return [picture, `\nQR code      ${qrText}\nManual code  ${code.manual_code}\nOpen until   ${code.expires_at}\n`];
+}
 
 /** Returns what a pairing window opens. `whole` is the id of the device or bridge. `many` says how many devices `whole` has, if several. */
 function reachOf(answer: Json, device: string): { readonly whole: string; readonly many: string } {

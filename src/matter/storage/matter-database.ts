@@ -199,11 +199,11 @@ export class BatchStorageDriver extends SqliteStorageDriver {
     return openDriver(namespace);
   }
 
-  /** Returns a driver class that also reports each change of the database to an anchor. */
-  static anchoredBy(anchor: FileAnchor): typeof BatchStorageDriver {
+  /** Returns a driver class that also reports each change of the database of the node `folder` to an anchor. */
+  static anchoredBy(anchor: FileAnchor, folder: string): typeof BatchStorageDriver {
     return class extends BatchStorageDriver {
       static override create(namespace: DataNamespace): Promise<BatchStorageDriver> {
-        return openDriver(namespace, anchor);
+        return openDriver(namespace, namespace.namespace === folder ? anchor : undefined);
       }
     };
   }

@@ -16,6 +16,7 @@ import { MAX_BLOB_BYTES } from '../../codec/messages/sync.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { Device } from '../../core/devices/device-model.ts';
 import { announcedType } from '../../core/devices/device-names.ts';
+import { BRIDGED_COPY, BRIDGED_SERIAL_PREFIX } from '../../core/devices/matter-bridge.ts';
 import { compareText } from '../../core/edit-distance.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
@@ -106,8 +107,10 @@ function announcedDevices(devices: DeviceDirectory): readonly AnnouncedDevice[] 
     .slice(0, MAX_DEVICES);
 }
 
-function announcedDevice({ id, name, deviceTypes, reachability }: Device): AnnouncedDevice {
-  return { id, name: cut(name), type: announcedType(deviceTypes[0]), isReachable: reachability === 'reachable' };
+/** A thing that came through the bridge of a hub is announced with a type of its own. Otherwise, hubs could bridge it in a circle. */
+function announcedDevice({ id, name, deviceTypes, reachability, serial = '' }: Device): AnnouncedDevice {
+  const type = serial.startsWith(BRIDGED_SERIAL_PREFIX) ? BRIDGED_COPY : announcedType(deviceTypes[0]);
+  return { id, name: cut(name), type, isReachable: reachability === 'reachable' };
 }
 
 /** Shortens a text to the maximum length. Cuts only between whole characters, so that the result is valid Unicode. */

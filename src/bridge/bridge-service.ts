@@ -1,0 +1,345 @@
+import { randomBytes } from 'node:crypto';
+import type { MeshPorts } from '../calls/mesh-ports.ts';
+import type { ToolCaller } from '../calls/request-and-answer.ts';
+import type { TokenAuthority } from '../core/auth/principal.ts';
+import type { HubContext } from '../core/context.ts';
+import {
+  type BridgeCodes,
+  type BridgedEndpoint,
+  type BridgedValues,
+  type BridgeNode,
+  type BridgeNodes,
+  type EcosystemCommand,
+  MAX_BRIDGED_PER_NODE,
+} from '../core/devices/matter-bridge.ts';
+import type { ReadingStore } from '../core/devices/sensor-readings.ts';
+import { AtmoError, toAtmoError } from '../core/errors.ts';
+import type { HubEvent } from '../core/events.ts';
+import type { HubProblems } from '../core/health.ts';
+import type { SensorId } from '../core/ids.ts';
+import type { Json } from '../core/json.ts';
+import type { Service } from '../core/lifecycle.ts';
+import type { BridgeStore, Chosen, Ecosystem } from './bridge-store.ts';
+import { type BridgedThing, callFor, valuesFrom } from './bridged-things.ts';
+import { Ecosystems } from './ecosystems.ts';
+import { RemoteValues } from './remote-values.ts';
+import type { ThingFinder, ThingQuery } from './thing-finder.ts';
+
+/** Time limit of a command. Ecosystems give up after about ten seconds. */
+const COMMAND_LIMIT_MS = 8_000;
+/** How long a scene is shown as on. */
+const SCENE_ON_MS = 1_000;
+
+/** What the bridges use of the hub. */
+export interface BridgeServiceParts extends Pick<HubContext, 'clock' | 'logger' | 'events'> {
+  readonly problems: Pick<HubProblems, 'raise'>;
+  readonly store: BridgeStore;
+  readonly readings: Pick<ReadingStore, 'current'>;
+  readonly tokens: TokenAuthority;
+  readonly pipeline: Pick<ToolCaller, 'call'>;
+  readonly mesh: Pick<MeshPorts, 'view' | 'events'>;
+  readonly finder: ThingFinder;
+  readonly onScenesChanged: (listener: (id: string) => void) => () => void;
+  readonly nodes: BridgeNodes;
+}
+
+/** Presents the chosen things to other Matter ecosystems, and carries out the commands of these as calls of their own agents. */
+export class BridgeService implements Service {
+  readonly #parts: BridgeServiceParts;
+  readonly #hubName: string;
+  readonly #ecosystems: Ecosystems;
+  readonly #nodes = new Map<number, BridgeNode>();
+  readonly #remote = new Map<string, RemoteValues>();
+  /** Values of things of other hubs, by hub and sensor. */
+  readonly #remoteValues = new Map<string, Json>();
+  #things: readonly Chosen[] = [];
+  #stops: readonly (() => void)[] = [];
+  /** Settles when the last change of the bridges has ended. The next one waits for it. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: BridgeServiceParts, hubName: string) {
+    this.#parts = parts;
+    this.#hubName = hubName;
+    this.#ecosystems = new Ecosystems({ store: parts.store, tokens: parts.tokens, clock: parts.clock });
+  }
+
+  /** Starts the bridges that have things or ecosystems. One that cannot start is reported, and the hub runs without it. */
+  async start(): Promise<void> {
+    const { events, store, tokens } = this.#parts;
+    this.#stops = [
+      events.listen((event) => this.#onReading(event), ['sensor.reading']),
+      events.listen(
+        () => this.#showReachability(),
+        ['device.reachability', 'device.added', 'device.removed', 'peer.changed', 'mesh.changed'],
+      ),
+      events.listen(() => this.#refreshThings(), ['device.changed', 'device.added']),
+      this.#parts.onScenesChanged(() => this.#refreshThings()),
+      tokens.onRevoked((tokenId) => this.#onRevoked(tokenId)),
+    ];
+    this.#things = store.things();
+    const numbers = new Set([...this.#things, ...store.ecosystems()].map(({ bridge }) => bridge));
+    for (const number of numbers) await this.#inTurn(() => this.#open(number)).catch((thrown) => this.#report(number, thrown));
+    this.#followOthers();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const stop of this.#stops) stop();
+    for (const remote of this.#remote.values()) remote[Symbol.dispose]();
+    await this.#inTurn(async () => {
+      const nodes = [...this.#nodes.values()];
+      this.#nodes.clear();
+      await Promise.all(nodes.map((node) => node[Symbol.asyncDispose]()));
+    });
+  }
+
+  things(): readonly Chosen[] {
+    return this.#things;
+  }
+
+  ecosystems(): readonly Ecosystem[] {
+    return this.#ecosystems.list();
+  }
+
+  isReachable({ hub, device }: BridgedThing): boolean {
+    if (hub === undefined) return device === undefined || this.#sensorReachable(device);
+    const peer = this.#parts.mesh.view.peers().find(({ id }) => id === hub);
+    return peer?.isReachable === true && peer.devices.some(({ id, isReachable }) => id === device && isReachable);
+  }
+
+  /** Puts things on the bridges. Things that are there already stay as they are. Rejects like `ThingFinder.find`. */
+  add(query: ThingQuery, { mayBeDangerous }: { readonly mayBeDangerous: boolean }): Promise<readonly Chosen[]> {
+    return this.#inTurn(async () => {
+      const found = await this.#parts.finder.find(query);
+      const dangerous = found.find(({ isDangerous }) => isDangerous);
+      if (dangerous && !mayBeDangerous) throw needsWord(dangerous);
+      const added: Chosen[] = [];
+      for (const thing of found) added.push(this.#chosen(thing.key) ?? (await this.#put(thing)));
+      this.#grantAll();
+      this.#followOthers();
+      return added;
+    });
+  }
+
+  /** Takes a thing from its bridge. The ecosystems lose it. Rejects with NOT_FOUND or AMBIGUOUS_DEVICE. */
+  remove(text: string): Promise<Chosen> {
+    return this.#inTurn(async () => {
+      const chosen = this.#parts.store.requireThing(text);
+      this.#parts.store.deleteThing(chosen.id);
+      this.#things = this.#parts.store.things();
+      this.#grantAll();
+      await this.#nodes.get(chosen.bridge)?.remove(chosen.id);
+      await this.#closeUnused(chosen.bridge);
+      this.#followOthers();
+      return chosen;
+    });
+  }
+
+  /** Opens a bridge for commissioning. Rejects with NOT_FOUND if it has no things. */
+  openWindow(bridge: number, seconds: number): Promise<BridgeCodes> {
+    return this.#inTurn(async () => {
+      const node = this.#nodes.get(bridge);
+      if (node) return node.openWindow(seconds);
+      throw new AtmoError('NOT_FOUND', `There is no bridge ${bridge}; choose things for it first, with atmo bridge add`);
+    });
+  }
+
+  /** Removes an ecosystem from its bridge and ends its tokens. Rejects with NOT_FOUND. */
+  removeEcosystem(agentId: string): Promise<Ecosystem> {
+    const ecosystem = this.#parts.store.requireEcosystem(agentId);
+    this.#ecosystems.end(ecosystem);
+    return this.#inTurn(async () => {
+      await this.#leave(ecosystem);
+      return ecosystem;
+    });
+  }
+
+  async #leave({ bridge, fabricIndex }: Ecosystem): Promise<void> {
+    await this.#nodes.get(bridge)?.removeEcosystem(fabricIndex);
+    await this.#closeUnused(bridge);
+  }
+
+  async #put(thing: BridgedThing): Promise<Chosen> {
+    const bridge = this.#freeBridge();
+    await this.#open(bridge);
+    const chosen = { id: randomBytes(16).toString('hex'), bridge, thing };
+    this.#parts.store.putThing(chosen);
+    this.#things = this.#parts.store.things();
+    await this.#nodes.get(bridge)?.put(this.#endpointOf(chosen));
+    return chosen;
+  }
+
+  #chosen(key: string): Chosen | undefined {
+    return this.#things.find(({ thing }) => thing.key === key);
+  }
+
+  /** Returns the first bridge that has room. */
+  #freeBridge(): number {
+    for (let number = 1; ; number++) {
+      if (this.#things.filter(({ bridge }) => bridge === number).length < MAX_BRIDGED_PER_NODE) return number;
+    }
+  }
+
+  async #open(number: number): Promise<void> {
+    if (this.#nodes.has(number)) return;
+    const endpoints = this.#things.filter(({ bridge }) => bridge === number).map((chosen) => this.#endpointOf(chosen));
+    const options = {
+      number,
+      name: number === 1 ? this.#hubName : `${this.#hubName} ${number}`,
+      onCommand: (command: EcosystemCommand) => this.#carryOut(number, command),
+      onEcosystemsChanged: () => this.#settle(number),
+      onReset: () => void this.#inTurn(() => this.#putAll(number)),
+    };
+    this.#nodes.set(number, await this.#parts.nodes.open(options, endpoints));
+    this.#settle(number);
+  }
+
+  async #putAll(number: number): Promise<void> {
+    const node = this.#nodes.get(number);
+    for (const chosen of this.#things) if (chosen.bridge === number) await node?.put(this.#endpointOf(chosen));
+  }
+
+  /** Closes a bridge that has neither things nor ecosystems, and deletes its storage. */
+  async #closeUnused(number: number): Promise<void> {
+    const node = this.#nodes.get(number);
+    const isUsed = this.#things.some(({ bridge }) => bridge === number) || (node?.ecosystems().length ?? 0) > 0;
+    if (!node || isUsed) return;
+    this.#nodes.delete(number);
+    await node[Symbol.asyncDispose]();
+    await this.#parts.nodes.erase(number);
+  }
+
+  #settle(number: number): void {
+    const node = this.#nodes.get(number);
+    if (!node) return;
+    this.#ecosystems.settle(number, node.ecosystems());
+    this.#grant(number);
+  }
+
+  #grantAll(): void {
+    for (const number of this.#nodes.keys()) this.#grant(number);
+  }
+
+  #grant(number: number): void {
+    const own = this.#things.filter(({ bridge }) => bridge === number);
+    this.#ecosystems.grant(number, new Map(own.map(({ thing }) => [thing.key, thing.permissions])));
+  }
+
+  /** Ends an ecosystem whose token was revoked by somebody else. */
+  #onRevoked(tokenId: string): void {
+    const ecosystem = this.#ecosystems.holderOf(tokenId);
+    if (!ecosystem) return;
+    this.#ecosystems.end(ecosystem);
+    void this.#inTurn(() => this.#leave(ecosystem)).catch((thrown) => this.#report(ecosystem.bridge, thrown));
+  }
+
+  /** Calls the tool for a command, as the agent of the ecosystem. The call passes all checks that any other call passes. */
+  async #carryOut(bridge: number, { endpoint, fabricIndex, action, params }: EcosystemCommand): Promise<void> {
+    const chosen = this.#things.find(({ id }) => id === endpoint);
+    if (!chosen) throw new AtmoError('PERMISSION_DENIED', 'The owner does not share this any more');
+    const call = callFor(chosen.thing, { action, params });
+    if (!call) return;
+    const principal = this.#ecosystems.principalOf(bridge, fabricIndex, chosen.thing.permissions);
+    const answer = await this.#parts.pipeline.call({
+      principal,
+      tool: call.tool,
+      params: call.params,
+      timeoutMs: COMMAND_LIMIT_MS,
+      ...(call.hub !== undefined && { routing: { only_nodes: [call.hub] } }),
+    });
+    if (answer.status === 'error') throw new AtmoError(answer.error.code, answer.error.message, answer.error.details);
+    if (chosen.thing.actor === 'scene') this.#parts.clock.after(SCENE_ON_MS, () => this.#update(chosen, { values: { on: false } }));
+  }
+
+  #endpointOf({ id, thing }: Chosen): BridgedEndpoint {
+    return { id, kind: thing.kind, name: thing.name, isReachable: this.isReachable(thing), values: this.#valuesOf(thing) };
+  }
+
+  #valuesOf(thing: BridgedThing): BridgedValues {
+    const known = Object.values(thing.sensors).map((sensor) => valuesFrom(thing, sensor, this.#readingOf(thing, sensor)));
+    return Object.assign({}, ...known);
+  }
+
+  #readingOf({ hub }: BridgedThing, sensor: string): Json {
+    if (hub !== undefined) return this.#remoteValues.get(`${hub}/${sensor}`) ?? null;
+    return this.#parts.readings.current(sensor as SensorId)?.value ?? null;
+  }
+
+  #sensorReachable(device: string): boolean {
+    const sensors = this.#things.flatMap(({ thing }) =>
+      thing.device === device && thing.hub === undefined ? Object.values(thing.sensors) : [],
+    );
+    return sensors.every((sensor) => this.#parts.readings.current(sensor as SensorId)?.reachability !== 'unreachable');
+  }
+
+  #onReading({ subject, data }: HubEvent): void {
+    for (const chosen of this.#things) {
+      if (chosen.thing.hub === undefined) this.#show(chosen, subject, data.value ?? null);
+    }
+  }
+
+  #onRemoteValue(hub: string, sensor: string, value: Json): void {
+    this.#remoteValues.set(`${hub}/${sensor}`, value);
+    for (const chosen of this.#things) if (chosen.thing.hub === hub) this.#show(chosen, sensor, value);
+  }
+
+  #show(chosen: Chosen, sensor: string, value: Json): void {
+    const values = valuesFrom(chosen.thing, sensor, value);
+    if (Object.keys(values).length > 0) this.#update(chosen, { values });
+  }
+
+  #showReachability(): void {
+    for (const chosen of this.#things) this.#update(chosen, { isReachable: this.isReachable(chosen.thing) });
+  }
+
+  /** Shows the present names of things of this hub, and what their commands need now. */
+  #refreshThings(): void {
+    for (const chosen of this.#things) {
+      const now = this.#parts.finder.current(chosen.thing.key);
+      if (!now || JSON.stringify(now) === JSON.stringify(chosen.thing)) continue;
+      this.#parts.store.putThing({ id: chosen.id, bridge: chosen.bridge, thing: now });
+      this.#things = this.#parts.store.things();
+      this.#grant(chosen.bridge);
+      void this.#inTurn(() => this.#putAll(chosen.bridge));
+    }
+  }
+
+  #update({ id, bridge }: Chosen, change: Parameters<BridgeNode['update']>[1]): void {
+    this.#nodes
+      .get(bridge)
+      ?.update(id, change)
+      .catch((thrown: unknown) => this.#parts.logger.warn('bridge.not_shown', { thing: id, problem: toAtmoError(thrown).message }));
+  }
+
+  /** Follows the sensors of the chosen things of other hubs, anew after each change of the choice. */
+  #followOthers(): void {
+    for (const remote of this.#remote.values()) remote[Symbol.dispose]();
+    this.#remote.clear();
+    const byHub = Map.groupBy(
+      this.#things.filter(({ thing }) => thing.hub !== undefined),
+      ({ thing }) => thing.hub ?? '',
+    );
+    for (const [hub, things] of byHub) {
+      const remote = new RemoteValues(this.#parts, hub, (...value) => this.#onRemoteValue(...value));
+      this.#remote.set(hub, remote);
+      remote.follow(things);
+    }
+  }
+
+  #report(bridge: number, thrown: unknown): void {
+    const { message } = toAtmoError(thrown);
+    this.#parts.logger.error('bridge.failed', { bridge, problem: message });
+    this.#parts.problems.raise(`bridge ${bridge}`, `The Matter bridge ${bridge} does not work: ${message}`);
+  }
+
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#last.then(work, work);
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+}
+
+function needsWord({ name, kind }: BridgedThing): AtmoError {
+  const what = kind === 'lock' ? 'is a lock' : 'can be dangerous';
+  const message = `${name} ${what}. Whoever has one of the ecosystems can then ask for it, guests and voice assistants too. If you want that, add --dangerous (dangerous: true). Each command still needs an approval`;
+  return new AtmoError('CONFLICT', message);
+}

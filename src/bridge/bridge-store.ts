@@ -1,0 +1,132 @@
+import { AtmoError } from '../core/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
+import type { KeyValueStore } from '../core/storage/key-value-store.ts';
+import { copyJson } from '../tools/schema/plain-json.ts';
+import { type HeldToken, parseTokens } from './bridge-tokens.ts';
+import { type BridgedThing, parseThing } from './bridged-things.ts';
+
+const THINGS = 'bridge.things';
+const ECOSYSTEMS = 'bridge.ecosystems';
+const READERS = 'bridge.readers';
+
+/** A thing that the owner has chosen. */
+export interface Chosen {
+  /** Identifies the thing for ever in all ecosystems: 32 hex digits. */
+  readonly id: string;
+  /** Number of the bridge that presents the thing. */
+  readonly bridge: number;
+  readonly thing: BridgedThing;
+}
+
+/** A fabric that has commissioned a bridge, with the agent as which it calls. `label` was chosen by the other side. */
+export interface Ecosystem {
+  /** Id of the agent: `ecosystem-1`. */
+  readonly agentId: string;
+  readonly bridge: number;
+  readonly fabricIndex: number;
+  readonly identity: string;
+  readonly vendorId: number;
+  readonly label: string;
+  readonly joinedAtMs: number;
+  readonly tokens: readonly HeldToken[];
+}
+
+/** Keeps the chosen things, the ecosystems and their tokens in the hub's state. A change is on the disk when the method returns. */
+export class BridgeStore {
+  readonly #store: KeyValueStore;
+
+  constructor(store: KeyValueStore) {
+    this.#store = store;
+  }
+
+  /** Returns the chosen things, sorted by bridge and name. */
+  things(): readonly Chosen[] {
+    const found = this.#store.entries(THINGS).flatMap(({ key, value }) => parseChosen(key, value) ?? []);
+    return found.toSorted((a, b) => a.bridge - b.bridge || a.thing.name.localeCompare(b.thing.name));
+  }
+
+  putThing({ id, bridge, thing }: Chosen): void {
+    this.#store.set(THINGS, id, copyJson({ bridge, thing }));
+  }
+
+  deleteThing(id: string): void {
+    this.#store.delete(THINGS, id);
+  }
+
+  /** Returns the ecosystems, sorted by the id of their agent. */
+  ecosystems(): readonly Ecosystem[] {
+    return this.#store.entries(ECOSYSTEMS).flatMap(({ key, value }) => parseEcosystem(key, value) ?? []);
+  }
+
+  putEcosystem({ agentId, ...ecosystem }: Ecosystem): void {
+    this.#store.set(ECOSYSTEMS, agentId, copyJson(ecosystem));
+  }
+
+  deleteEcosystem(agentId: string): void {
+    this.#store.delete(ECOSYSTEMS, agentId);
+  }
+
+  /** Returns an id for the agent of a new ecosystem. An id is never used again, so that no rule for one holds for another. */
+  nextAgentId(): string {
+    const last = this.#store.get(READERS, 'last-ecosystem');
+    const number = (typeof last === 'number' ? last : 0) + 1;
+    this.#store.set(READERS, 'last-ecosystem', number);
+    return `ecosystem-${number}`;
+  }
+
+  /** Returns the tokens with which this hub reads the chosen things of another hub. */
+  readerTokens(hub: string): readonly HeldToken[] {
+    return parseTokens(this.#store.get(READERS, hub));
+  }
+
+  putReaderTokens(hub: string, tokens: readonly HeldToken[]): void {
+    if (tokens.length === 0) this.#store.delete(READERS, hub);
+    else this.#store.set(READERS, hub, copyJson(tokens));
+  }
+
+  /** Returns the chosen thing with this id, key or name. Throws NOT_FOUND, or AMBIGUOUS_DEVICE with the ids if several have the name. */
+  requireThing(text: string): Chosen {
+    const things = this.things();
+    const exact = things.find(({ id, thing }) => id === text || thing.key === text);
+    const named = things.filter(({ thing }) => thing.target === text || thing.name.toLowerCase() === text.toLowerCase());
+    if (exact) return exact;
+    if (named.length > 1) {
+      const candidates = named.map(({ thing }) => thing.key);
+      throw new AtmoError('AMBIGUOUS_DEVICE', `${JSON.stringify(text)} is the name of ${named.length}: ${candidates.join(', ')}`, {
+        candidates,
+      });
+    }
+    if (named[0]) return named[0];
+    throw new AtmoError('NOT_FOUND', `${JSON.stringify(text.slice(0, 80))} is not bridged; atmo bridge list shows what is`);
+  }
+
+  /** Returns the ecosystem with this agent. Throws NOT_FOUND. */
+  requireEcosystem(agentId: string): Ecosystem {
+    const found = this.ecosystems().find((one) => one.agentId === agentId);
+    if (found) return found;
+    throw new AtmoError(
+      'NOT_FOUND',
+      `There is no ecosystem ${JSON.stringify(agentId.slice(0, 80))}; atmo bridge ecosystems shows those that are`,
+    );
+  }
+}
+
+function parseChosen(id: string, value: Json): Chosen | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const thing = parseThing(value.thing);
+  return thing && typeof value.bridge === 'number' ? { id, bridge: value.bridge, thing } : undefined;
+}
+
+function parseEcosystem(agentId: string, value: Json): Ecosystem | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { identity, label } = value;
+  const numbers = numbersOf(value, ['bridge', 'fabricIndex', 'vendorId', 'joinedAtMs']);
+  if (typeof identity !== 'string' || typeof label !== 'string' || !numbers) return undefined;
+  const { bridge = 0, fabricIndex = 0, vendorId = 0, joinedAtMs = 0 } = numbers;
+  return { agentId, bridge, fabricIndex, identity, vendorId, label, joinedAtMs, tokens: parseTokens(value.tokens) };
+}
+
+function numbersOf(value: JsonObject, names: readonly string[]): Readonly<Record<string, number>> | undefined {
+  const found = names.flatMap((name) => (typeof value[name] === 'number' ? [[name, value[name]] as const] : []));
+  return found.length === names.length ? Object.fromEntries(found) : undefined;
+}

@@ -1,0 +1,111 @@
+import type { MeshPorts } from '../calls/mesh-ports.ts';
+import type { ToolCaller } from '../calls/request-and-answer.ts';
+import type { TokenAuthority } from '../core/auth/principal.ts';
+import { type Clock, pause } from '../core/clock.ts';
+import { toAtmoError } from '../core/errors.ts';
+import type { Json } from '../core/json.ts';
+import type { Logger } from '../core/logger.ts';
+import type { BridgeStore, Chosen } from './bridge-store.ts';
+import { type HeldToken, type Needs, renewedTokens } from './bridge-tokens.ts';
+import { remoteSensors } from './thing-finder.ts';
+
+/** Agent as which this hub reads the chosen things of other hubs. */
+const READER = 'bridge';
+const RETRY_MS = 5_000;
+
+interface RemoteValuesParts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly tokens: TokenAuthority;
+  readonly store: BridgeStore;
+  readonly pipeline: Pick<ToolCaller, 'call'>;
+  readonly mesh: Pick<MeshPorts, 'view' | 'events'>;
+}
+
+/** Called with each value of a sensor of another hub. */
+type OnValue = (hub: string, sensor: string, value: Json) => void;
+
+/** Follows the sensors of the chosen things of one other hub, as an agent that may only read these. */
+export class RemoteValues implements Disposable {
+  readonly #parts: RemoteValuesParts;
+  readonly #hub: string;
+  readonly #onValue: OnValue;
+  readonly #ended = new AbortController();
+
+  constructor(parts: RemoteValuesParts, hub: string, onValue: OnValue) {
+    this.#parts = parts;
+    this.#hub = hub;
+    this.#onValue = onValue;
+  }
+
+  /** Reads the sensors now and at every change, until disposed. */
+  follow(things: readonly Chosen[]): void {
+    const held = this.#tokensFor(things);
+    for (const token of held) void this.#repeat(token);
+  }
+
+  [Symbol.dispose](): void {
+    this.#ended.abort();
+  }
+
+  #tokensFor(things: readonly Chosen[]): readonly HeldToken[] {
+    const { store, tokens, clock } = this.#parts;
+    const before = store.readerTokens(this.#hub);
+    const after = renewedTokens({ tokens, clock }, READER, { held: before, needs: readNeeds(things) });
+    store.putReaderTokens(this.#hub, after);
+    for (const { id } of before) if (!after.some((token) => token.id === id)) tokens.revoke(id);
+    return after;
+  }
+
+  /** Subscribes, and subscribes again after a while whenever the hub could not be reached. */
+  async #repeat(token: HeldToken): Promise<void> {
+    const { signal } = this.#ended;
+    let problem = '';
+    while (!signal.aborted) {
+      if (this.#isReachable()) {
+        const error = await this.#subscribe(token).catch((thrown: unknown) => toAtmoError(thrown));
+        if (error && error.message !== problem) this.#parts.logger.info('bridge.not_followed', { hub: this.#hub, problem: error.message });
+        problem = error?.message ?? '';
+      }
+      await pause(this.#parts.clock, RETRY_MS, signal);
+    }
+  }
+
+  async #subscribe(token: HeldToken): Promise<undefined> {
+    const { mesh, tokens } = this.#parts;
+    const principal = tokens.principalOf(token.text);
+    const devices = new Set(token.permissions.map((permission) => permission.replace(/^sensor:read:|\/\*$/g, '')));
+    const refresh = () => void this.#read(token, devices);
+    const subscribed = mesh.events.subscribe(
+      this.#hub,
+      { principal, types: ['sensor.reading'], onGap: refresh, signal: this.#ended.signal },
+      ({ subject, data }) => this.#onValue(this.#hub, subject, data.value ?? null),
+    );
+    refresh();
+    await subscribed;
+    return undefined;
+  }
+
+  async #read(token: HeldToken, devices: ReadonlySet<string>): Promise<void> {
+    const { pipeline, tokens, logger } = this.#parts;
+    for (const device of devices) {
+      const answer = await pipeline.call({
+        principal: tokens.principalOf(token.text),
+        tool: 'core:list_sensors',
+        params: { device, limit: 100 },
+        routing: { only_nodes: [this.#hub] },
+      });
+      if (answer.status === 'error') logger.info('bridge.not_read', { hub: this.#hub, device, problem: answer.error.message });
+      else for (const { id, value } of remoteSensors(answer.result)) this.#onValue(this.#hub, id, value);
+    }
+  }
+
+  #isReachable(): boolean {
+    return this.#parts.mesh.view.peers().some(({ id, isReachable }) => id === this.#hub && isReachable);
+  }
+}
+
+function readNeeds(things: readonly Chosen[]): Needs {
+  const devices = things.flatMap(({ thing }) => (thing.device === undefined ? [] : [thing.device]));
+  return new Map([...new Set(devices)].map((device) => [device, [`sensor:read:${device}/*`]]));
+}

@@ -1,0 +1,196 @@
+import type { ToolCaller } from '../calls/request-and-answer.ts';
+import type { Principal } from '../core/auth/principal.ts';
+import type { DeviceDirectory } from '../core/devices/device-directory.ts';
+import { foldedName } from '../core/devices/device-names.ts';
+import { BRIDGED_COPY } from '../core/devices/matter-bridge.ts';
+import type { Reading, ReadingStore, SensorInfo } from '../core/devices/sensor-readings.ts';
+import { AtmoError } from '../core/errors.ts';
+import { isJsonObject, type Json, objectOf, objectsOf } from '../core/json.ts';
+import type { MeshView, Peer, PeerDevice } from '../core/mesh-view.ts';
+import type { ToolRegistry } from '../tools/registry/tool-registry.ts';
+import { type BridgedThing, deviceThings, type KnownSensor, outputThing, sceneThing, sensorThing } from './bridged-things.ts';
+
+/** A scene, with the devices that it controls. */
+interface KnownScene {
+  readonly id: string;
+  readonly name: string;
+  readonly devices: readonly string[];
+}
+
+/** Port: the scenes of this hub. */
+interface SceneSource {
+  list(): readonly KnownScene[];
+}
+
+/** What the finder uses of the hub. */
+interface FinderParts {
+  readonly readings: Pick<ReadingStore, 'sensors'>;
+  readonly devices: Pick<DeviceDirectory, 'list' | 'get'>;
+  readonly registry: Pick<ToolRegistry, 'get'>;
+  readonly scenes: SceneSource;
+  readonly mesh: MeshView;
+  readonly pipeline: Pick<ToolCaller, 'call'>;
+}
+
+/** A thing that an owner can choose, before it is known which Matter devices it becomes. */
+interface Candidate {
+  /** Text that names the thing for `bridge_device`. */
+  readonly thing: string;
+  readonly name: string;
+  /** `board`, `scene`, or the announced type of a device of another hub. */
+  readonly what: string;
+  /** Name of the other hub; absent for this hub. */
+  readonly hub?: string;
+}
+
+/** What `find` looks for. `hub` is the id or name of another hub. */
+export interface ThingQuery {
+  readonly text: string;
+  readonly hub?: string | undefined;
+  /** The caller, who must be able to read the sensors of a device of another hub. */
+  readonly principal: Principal;
+}
+
+/** Finds the things of this hub and of other hubs that a bridge can present. */
+export class ThingFinder {
+  readonly #parts: FinderParts;
+
+  constructor(parts: FinderParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns the board's devices, the scenes and the devices of other hubs, in this order. */
+  candidates(): readonly Candidate[] {
+    const { devices, scenes } = this.#parts;
+    const board = devices.list().filter(({ id, kind }) => kind === 'board' && this.#ofBoard((one) => one.sensor.device === id).length > 0);
+    return [
+      ...board.map(({ id, name }) => ({ thing: id, name, what: 'board' })),
+      ...scenes.list().map(({ id, name }) => ({ thing: id, name, what: 'scene' })),
+      ...this.#peers().flatMap((peer) =>
+        peer.devices.flatMap(({ id, name, type }) => (type === BRIDGED_COPY ? [] : { thing: id, name, what: type, hub: peer.name })),
+      ),
+    ];
+  }
+
+  /**
+   * Returns the things with this id or name: a sensor, all sensors of a device, an output, a scene, or a device of another hub. Rejects with
+   * NOT_FOUND if there is none, AMBIGUOUS_DEVICE if it is the name of several, and NOT_SUPPORTED if no bridge can present it.
+   */
+  async find(query: ThingQuery): Promise<readonly BridgedThing[]> {
+    const found = query.hub === undefined ? this.#here(query.text) : [];
+    if (found.length > 0) return found;
+    return this.#elsewhere(query);
+  }
+
+  /** Returns the things of this hub as they are now, by their key. */
+  current(key: string): BridgedThing | undefined {
+    const scene = this.#parts.scenes.list().find(({ id }) => key === `scene/${id}`);
+    return scene ? sceneThing(scene) : this.#ofBoard(() => true).find((thing) => thing.key === key);
+  }
+
+  #here(text: string): readonly BridgedThing[] {
+    const { devices, scenes } = this.#parts;
+    const isNamed = ({ id, name }: { readonly id: string; readonly name: string }) => id === text || foldedName(name) === foldedName(text);
+    const matter = devices.list().find((device) => device.kind !== 'board' && isNamed(device));
+    if (matter)
+      throw new AtmoError(
+        'NOT_SUPPORTED',
+        `${matter.name} is a Matter device of this hub, which other ecosystems can have directly: ${SHARE}`,
+      );
+    const board = devices.list().filter((device) => device.kind === 'board' && isNamed(device));
+    const isWanted = ({ id, title, device }: SensorInfo) =>
+      id === text || foldedName(title) === foldedName(text) || id === `${GPIO}/${text}` || board.some((one) => one.id === device);
+    const sensors = this.#ofBoard(({ sensor }) => isWanted(sensor));
+    const scene = scenes.list().filter(isNamed).map(sceneThing);
+    if (sensors.length > 0 && scene.length > 0)
+      throw ambiguous(
+        text,
+        [...sensors, ...scene].map(({ key }) => key),
+      );
+    return [...sensors, ...scene];
+  }
+
+  #ofBoard(isWanted: (reading: Reading) => boolean): readonly BridgedThing[] {
+    const { readings, devices, registry } = this.#parts;
+    const ofBoard = readings.sensors().filter((one) => devices.get(one.sensor.device)?.kind === 'board' && isWanted(one));
+    return ofBoard.flatMap(({ sensor }) => {
+      const output = sensor.device === GPIO ? sensor.name : undefined;
+      if (output !== undefined && registry.get(`gpio:${output}_turn_on@1.0.0`))
+        return [outputThing(sensor, output, this.#isDangerous(output))];
+      return sensorThing(sensor, sensor.device) ?? [];
+    });
+  }
+
+  #isDangerous(output: string): boolean {
+    const tools = ['on', 'off'].map((state) => this.#parts.registry.get(`gpio:${output}_turn_${state}@1.0.0`));
+    return tools.some((tool) => tool?.definition.metadata.isDangerous);
+  }
+
+  async #elsewhere({ text, hub, principal }: ThingQuery): Promise<readonly BridgedThing[]> {
+    const peers = this.#peers().filter(({ id, name }) => hub === undefined || id === hub || name === hub);
+    if (hub !== undefined && peers.length === 0) throw new AtmoError('NOT_FOUND', `There is no hub ${JSON.stringify(hub)} in the mesh`);
+    const found = peers.flatMap((peer) => peer.devices.filter((device) => isNamed(device, text)).map((device) => ({ peer, device })));
+    const [match] = found;
+    if (!match)
+      throw new AtmoError('NOT_FOUND', `There is no sensor, output, scene or device ${JSON.stringify(text.slice(0, 80))}; ${LIST}`);
+    if (found.length > 1)
+      throw ambiguous(
+        text,
+        found.map(({ peer, device }) => `${device.id} of ${peer.name}`),
+      );
+    const { peer, device } = match;
+    if (device.type === BRIDGED_COPY)
+      throw new AtmoError('NOT_SUPPORTED', `${device.name} came to ${peer.name} through the bridge of a hub; bridge it there`);
+    const sensors = await this.#sensorsOf(peer.id, device.id, principal);
+    const things = deviceThings({ hub: peer.id, id: device.id, name: device.name, type: device.type, sensors });
+    if (things.length > 0) return things;
+    throw new AtmoError(
+      'NOT_SUPPORTED',
+      `${device.name} has nothing that a bridge can show: no light, plug, cover, thermostat, lock or known sensor`,
+    );
+  }
+
+  async #sensorsOf(hub: string, device: string, principal: Principal): Promise<readonly KnownSensor[]> {
+    const answer = await this.#parts.pipeline.call({
+      principal,
+      tool: 'core:list_sensors',
+      params: { device, limit: 100 },
+      routing: { only_nodes: [hub] },
+    });
+    if (answer.status === 'error') throw new AtmoError(answer.error.code, answer.error.message);
+    return remoteSensors(answer.result).map(({ id, kind, unit, title }) => ({ id, kind, unit, title }));
+  }
+
+  #peers(): readonly Peer[] {
+    return this.#parts.mesh.peers().filter(({ state }) => state === 'fresh' || state === 'stale');
+  }
+}
+
+/** Id of the device that has all lines of the board. */
+const GPIO = 'gpio';
+const SHARE = 'atmo share DEVICE opens it for them';
+const LIST = 'atmo bridge list --all shows what can be bridged';
+
+function isNamed({ id, name }: PeerDevice, text: string): boolean {
+  return id === text || foldedName(name) === foldedName(text);
+}
+
+function ambiguous(text: string, candidates: readonly string[]): AtmoError {
+  const message = `${JSON.stringify(text)} can mean ${candidates.join(' or ')}; use an id, and hub for another hub`;
+  return new AtmoError('AMBIGUOUS_DEVICE', message, { candidates });
+}
+
+/** A sensor in an answer of `list_sensors`, with its value. */
+interface RemoteSensor extends KnownSensor {
+  readonly value: Json;
+}
+
+/** Reads an answer of `list_sensors` of another hub. Leaves out malformed entries. */
+export function remoteSensors(result: Json): readonly RemoteSensor[] {
+  return objectsOf(objectOf(result).sensors).flatMap((entry) => {
+    if (!isJsonObject(entry)) return [];
+    const { sensor_id: id, kind, unit, title, value = null } = entry;
+    if (typeof id !== 'string' || typeof kind !== 'string' || typeof unit !== 'string' || typeof title !== 'string') return [];
+    return [{ id, kind, unit, title, value }];
+  });
+}

@@ -1,0 +1,60 @@
+import '../matter-platform.ts';
+import type { ActionContext, MaybePromise } from '@matter/main';
+import { ThermostatServer } from '@matter/main/behaviors/thermostat';
+import type { Thermostat } from '@matter/main/clusters/thermostat';
+import { ThermostatDevice } from '@matter/main/devices/thermostat';
+import { hasRemoteActor } from '@matter/main/protocol';
+import { request } from './bridged-request.ts';
+import { modeOf } from './bridged-units.ts';
+
+// A write is carried out before matter.js commits it. If it is refused, matter.js takes it back.
+
+/** The Thermostat cluster of a bridged heating (Matter application clusters 4.3). */
+class BridgedHeating extends ThermostatServer.with('Heating') {
+  override initialize(): MaybePromise {
+    this.reactTo(this.events.occupiedHeatingSetpoint$Changing, this.#setTemperature);
+    this.reactTo(this.events.systemMode$Changing, this.#setMode);
+    return super.initialize();
+  }
+
+  async #setTemperature(value: number, ...[, context]: [number, ActionContext?]): Promise<void> {
+    if (isWritten(context)) await request(this, 'set_temperature', { temperature: value / 100 });
+  }
+
+  async #setMode(mode: Thermostat.SystemMode, ...[, context]: [Thermostat.SystemMode, ActionContext?]): Promise<void> {
+    if (isWritten(context)) await request(this, 'set_mode', { mode: modeOf(mode) });
+  }
+}
+
+/** The Thermostat cluster of a bridged thermostat that heats and cools. */
+class BridgedThermostat extends ThermostatServer.with('Heating', 'Cooling', 'AutoMode') {
+  override initialize(): MaybePromise {
+    this.reactTo(this.events.occupiedHeatingSetpoint$Changing, this.#setHeating);
+    this.reactTo(this.events.occupiedCoolingSetpoint$Changing, this.#setCooling);
+    this.reactTo(this.events.systemMode$Changing, this.#setMode);
+    return super.initialize();
+  }
+
+  async #setHeating(value: number, ...[, context]: [number, ActionContext?]): Promise<void> {
+    if (isWritten(context)) await request(this, 'set_temperature', { temperature: value / 100, setpoint: 'heat' });
+  }
+
+  async #setCooling(value: number, ...[, context]: [number, ActionContext?]): Promise<void> {
+    if (isWritten(context)) await request(this, 'set_temperature', { temperature: value / 100, setpoint: 'cool' });
+  }
+
+  async #setMode(mode: Thermostat.SystemMode, ...[, context]: [Thermostat.SystemMode, ActionContext?]): Promise<void> {
+    if (isWritten(context)) await request(this, 'set_mode', { mode: modeOf(mode) });
+  }
+}
+
+/** Returns whether an ecosystem changes the attribute. If not, the hub shows a new value of the thing. */
+function isWritten(context: ActionContext | undefined): boolean {
+  return context !== undefined && hasRemoteActor(context);
+}
+
+/** The device types of bridged thermostats. */
+export const THERMOSTATS = {
+  heating_thermostat: ThermostatDevice.with(BridgedHeating),
+  thermostat: ThermostatDevice.with(BridgedThermostat),
+};

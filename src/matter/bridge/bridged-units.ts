@@ -1,0 +1,45 @@
+/** Largest value of CurrentLevel (Matter application clusters 1.6.6.2). */
+const MAX_LEVEL = 254;
+/** Values of SystemMode (Matter application clusters 4.3.9.14) that a bridge uses. */
+const MODES = { off: 0, auto: 1, cool: 3, heat: 4 } as const;
+
+/** Converts a level to percent. */
+export function percentOf(level: number): number {
+  return Math.round((level * 100) / MAX_LEVEL);
+}
+
+/** Converts percent to a level from 1, which is the lowest level of a light. */
+export function levelOf(percent: number): number {
+  return Math.min(MAX_LEVEL, Math.max(1, Math.round((percent * MAX_LEVEL) / 100)));
+}
+
+/** Converts mireds to kelvin, and kelvin to mireds. */
+export function kelvinOf(mireds: number): number {
+  return Math.round(1_000_000 / mireds);
+}
+
+/** Converts hundredths of a percent closed, which Matter counts, to percent open. */
+export function openPercentOf(percent100ths: number): number {
+  return 100 - Math.round(percent100ths / 100);
+}
+
+/** Converts percent open to hundredths of a percent closed. */
+export function closed100thsOf(openPercent: number): number {
+  return Math.round((100 - openPercent) * 100);
+}
+
+/** Converts lux to a MeasuredValue of Illuminance Measurement: 10,000 × log10(lx) + 1, and 0 if it is too dark to measure (2.2.5.1). */
+export function illuminanceOf(lux: number): number {
+  return lux < 1 ? 0 : Math.min(0xfffe, Math.round(10_000 * Math.log10(lux) + 1));
+}
+
+/** Returns the name of a SystemMode; undefined for one that a bridge does not use. */
+export function modeOf(systemMode: number): string {
+  const known = Object.entries(MODES).find(([, value]) => value === systemMode);
+  return known?.[0] ?? String(systemMode);
+}
+
+/** Returns the SystemMode with this name. A mode that Matter does not know counts as off. */
+export function systemModeOf(mode: string): number {
+  return Object.entries(MODES).find(([name]) => name === mode)?.[1] ?? MODES.off;
+}

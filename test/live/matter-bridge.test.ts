@@ -1,0 +1,162 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ClientNode } from '@matter/main/node';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { LabHost } from '../../scripts/network-lab/lab-host.ts';
+import { BareController } from '../home/bare-controller.ts';
+import { homeOf, standardHome } from '../home/home-spec.ts';
+import { VirtualHome } from '../home/virtual-home.ts';
+import { until } from '../matter/device-hub.ts';
+import { SysfsTree } from '../sensors/sysfs-tree.ts';
+import { foundMesh, untilComplete } from './mesh/lab-mesh.ts';
+import { MeshHub } from './mesh/mesh-hub.ts';
+
+const LAMP = 'Living room lamp';
+const LOCK = 'Front door';
+const PROBE = 'devices/w1_bus_master1/28-000005e2fdc3/w1_slave';
+
+const dir = mkdtempSync(join(tmpdir(), 'matter-bridge-'));
+const hosts = { first: new LabHost('first-hub', 2), second: new LabHost('second-hub', 3) };
+const tree = SysfsTree.of('pi5');
+let home: VirtualHome;
+let first: MeshHub;
+let second: MeshHub;
+let controller: BareController;
+
+beforeAll(async () => {
+  await Promise.all(Object.values(hosts).map((host) => host.start()));
+  home = await VirtualHome.start({ spec: homeOf(standardHome(), [LAMP, LOCK]), dir: join(dir, 'home') });
+  const sensors = {
+    sysfs: tree.root,
+    poll_seconds: 1,
+    devices: { pond: { source: 'w1:28-000005e2fdc3', title: 'Pond', area: 'Garden' } },
+    gpio: {
+      backend: 'sim',
+      outputs: { pump: { line: 'GPIO27', title: 'Pump' }, siren: { line: 'GPIO22', title: 'Siren', risk: 'dangerous' } },
+    },
+  };
+  const env = { ATMO_MATTER_INTERFACE: 'eth0' };
+  first = new MeshHub({ host: hosts.first, dir, env, config: { matter: { enabled: true }, sensors } });
+  second = new MeshHub({ host: hosts.second, dir, env, config: { matter: { enabled: true } } });
+  await Promise.all([first.start(), second.start()]);
+  for (const name of [LAMP, LOCK]) await second.result('hub:commission_device', { code: home.device(name).pairing.qrCode, name });
+  await foundMesh([first, second]);
+  await untilComplete([first, second]);
+  controller = await BareController.start(join(dir, 'controller'));
+}, 120_000);
+
+afterAll(async () => {
+  await controller?.[Symbol.asyncDispose]();
+  await Promise.all([first, second].map((hub) => hub?.[Symbol.asyncDispose]()));
+  await home?.[Symbol.asyncDispose]();
+  await Promise.all(Object.values(hosts).map((host) => host[Symbol.asyncDispose]()));
+  tree[Symbol.dispose]();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+type State = Readonly<Record<string, unknown>>;
+
+/** A bridged thing as a controller sees it, found by its label. */
+class Seen {
+  readonly #peer: ClientNode;
+  readonly #label: string;
+
+  constructor(peer: ClientNode, label: string) {
+    this.#peer = peer;
+    this.#label = label;
+  }
+
+  get isThere(): boolean {
+    return this.#find() !== undefined;
+  }
+
+  state(cluster: string): State {
+    return (this.#find()?.stateOf(cluster) ?? {}) as State;
+  }
+
+  get information(): State {
+    return this.state('bridgedDeviceBasicInformation');
+  }
+
+  async invoke(cluster: string, command: string, fields?: object): Promise<unknown> {
+    const commands = this.#require().commandsOf(cluster) as unknown as Record<string, (fields?: object) => Promise<unknown>>;
+    return commands[command]?.(fields);
+  }
+
+  async write(cluster: string, values: State): Promise<void> {
+    await this.#require().setStateOf(cluster, values as never);
+  }
+
+  #find() {
+    return [...this.#peer.endpoints].find(
+      (one) => 'bridgedDeviceBasicInformation' in one.behaviors.supported && labelOf(one) === this.#label,
+    );
+  }
+
+  #require() {
+    return this.#find() ?? expect.unreachable(`${this.#label} is not on the bridge`);
+  }
+}
+
+function labelOf(endpoint: { stateOf(cluster: string): unknown }): unknown {
+  return (endpoint.stateOf('bridgedDeviceBasicInformation') as State).nodeLabel;
+}
+
+let peer: ClientNode;
+const seen = (label: string) => new Seen(peer, label);
+const lamp = () => home.device(LAMP);
+
+/** Whether an output of the first hub is on. */
+async function isOn(output: string): Promise<boolean> {
+  const { values } = (await first.result('query_sensor', { sensor_id: `gpio/${output}` })) as { values: readonly { value: unknown }[] };
+  return values[0]?.value === 1;
+}
+
+describe('a bare controller', () => {
+  test('commissions the bridge with things of the board and of the other hub', async () => {
+    expect(await first.result('hub:bridge_device', { thing: 'pond' })).toMatchObject({
+      things: [{ kind: 'temperature_sensor', bridge: 1 }],
+    });
+    await first.result('hub:bridge_device', { thing: 'pump' });
+    expect(await first.result('hub:bridge_device', { thing: LAMP })).toMatchObject({
+      things: [{ kind: 'dimmable_light', hub: second.id }],
+    });
+    const { manual_code: manualCode } = await first.result('hub:open_bridge', {});
+    peer = await controller.commission({ manualCode: String(manualCode) });
+    await until(() => seen('Pump').isThere && seen(LAMP).isThere);
+    expect(await first.result('hub:list_ecosystems')).toMatchObject({
+      ecosystems: [{ ecosystem: 'ecosystem-1', label: 'Bare', vendor: 'test vendor' }],
+    });
+  });
+
+  test('sees what the things report', async () => {
+    await until(() => seen('Pond temperature').state('temperatureMeasurement').measuredValue === 2288);
+    tree.write(PROBE, '6e 01 4b 46 7f ff 02 10 71 : crc=71 YES\n6e 01 4b 46 7f ff 02 10 71 t=19500');
+    await until(() => seen('Pond temperature').state('temperatureMeasurement').measuredValue === 1950);
+    await lamp().set(1, 'LevelControl', 'CurrentLevel', 127);
+    await until(() => seen(LAMP).state('levelControl').currentLevel === 127);
+    expect(seen(LAMP).information.reachable).toBe(true);
+  });
+
+  test('controls an output of the board and a lamp of the other hub, as an agent of its own', async () => {
+    await seen('Pump').invoke('onOff', 'on');
+    expect(await isOn('pump')).toBe(true);
+    await until(() => seen('Pump').state('onOff').onOff === true);
+    await seen(LAMP).invoke('onOff', 'on');
+    expect(await lamp().get(1, 'OnOff', 'OnOff')).toBe(true);
+    await seen(LAMP).invoke('levelControl', 'moveToLevel', { level: 51, transitionTime: 0, optionsMask: {}, optionsOverride: {} });
+    expect(await lamp().get(1, 'LevelControl', 'CurrentLevel')).toBe(51);
+    const audit = JSON.stringify(await first.get('/api/v1/audit?limit=20'));
+    expect(audit).toContain('ecosystem-1');
+    expect(audit).toContain('gpio:pump_turn_on');
+  });
+
+  test('is refused what the owner did not choose', async () => {
+    await first.result('hub:bridge_device', { thing: 'siren', dangerous: true });
+    await until(() => seen('Siren').isThere);
+    await expect(seen('Siren').invoke('onOff', 'on')).rejects.toThrow();
+    expect(await isOn('siren')).toBe(false);
+    expect(seen('Siren').state('onOff').onOff).toBe(false);
+  });
+});
