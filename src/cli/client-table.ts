@@ -59,7 +59,7 @@ export function sharedSections(all: () => readonly CommandSpec[]): readonly Comm
         ...areaCommands,
         ...sceneCommands,
         share,
-      ...bridgeCommands,
+        ...bridgeCommands,
         ...groupCommands,
         ...credentialCommands,
         halfCommissioned,
