@@ -224,6 +224,19 @@ describe('sharing', () => {
       message: expect.stringMatching(/seconds.*180/),
     });
   });
+
+  test('all devices of the home are opened by one call, the bridge with what is behind it', async () => {
+    const { shared, failed } = await hub.result('hub:share_devices', { seconds: 180 });
+    expect(failed).toEqual([]);
+    expect(asObjects(shared).map(({ device_id: id }) => id)).toEqual(
+      expect.arrayContaining(['living-room-lamp', 'thermostat', 'attic-bridge']),
+    );
+    expect(new Set(asObjects(shared).map(({ manual_code: code }) => code)).size).toBe(3);
+    for (const name of ['Living room lamp', 'Thermostat', 'Attic bridge']) {
+      expect(await home.device(name).get(0, 'AdministratorCommissioning', 'WindowStatus')).toBe(1);
+    }
+    for (const { device_id: id } of asObjects(shared)) await hub.result('hub:close_share', { device_id: id ?? '' });
+  });
 });
 
 describe('removal', () => {

@@ -3,7 +3,7 @@ import type { Command } from '../command.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
 import { textTable } from '../terminal/text-table.ts';
 import { requestCommand, toolCommand } from '../tool-command.ts';
-import { codesText } from './devices.ts';
+import { codesText } from './share.ts';
 
 const list = requestCommand({
   name: 'bridge list',

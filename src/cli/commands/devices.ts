@@ -3,7 +3,7 @@ import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, objectOf, present } from '../../core/json.ts';
 import type { Command, Invocation } from '../command.ts';
 import { allTools, objectsIn } from '../hub/answer-lists.ts';
-import { heading, type Printable, qrBlock, StyledText } from '../terminal/blocks.ts';
+import { heading, type Printable, StyledText } from '../terminal/blocks.ts';
 import { ageText, cellText, textPairs, textTable } from '../terminal/text-table.ts';
 import { followJob, requestCommand } from '../tool-command.ts';
 
@@ -154,48 +154,4 @@ function versionText(version: Json | undefined): string {
   if (!isJsonObject(version)) return '';
   const { number, text } = version;
   return text === '' ? String(number) : `${cellText(text)} (${number})`;
-}
-
-export const share: Command = {
-  name: 'device share',
-  summary: 'open a device, or the bridge that it is behind, for another controller and show the QR code to scan there',
-  examples: ['device share living-room-lamp', 'device share living-room-lamp --close'],
-  operands: [{ name: 'DEVICE', help: 'device id or unique name' }],
-  options: {
-    seconds: { value: 'N', help: 'how long it stays open: 180 to 900, 300 by default' },
-    close: { help: 'end the pairing before its time' },
-  },
-  async run(call) {
-    const device = call.operand(0);
-    if (call.isSet('close')) {
-      const closed = await call.hub.call('hub:close_share', { device_id: device });
-      const { whole, many } = reachOf(closed, device);
-      call.output.answer(closed, () => `Pairing of ${whole}${many} is closed: no further controller can join\n`);
-      return;
-    }
-    const answer = await call.hub.call('hub:share_device', { device_id: device, seconds: call.integer('seconds') ?? 300 });
-    const code = objectOf(answer);
-    const codes = await codesText(code, call.output);
-    const { whole, many } = reachOf(code, device);
-    call.output.answer(code, () => [
-      whole === device && many === '' ? '' : `${device} cannot be shared alone: this opens ${whole}${many}\n\n`,
-      ...codes,
-    ]);
-  },
-};
-
-/** Returns the QR code as a picture, and the codes as text. Makes no picture for programs, which read the JSON. */
-export async function codesText(code: JsonObject, { isJson }: { readonly isJson: boolean }) {
-  const qrText = String(code.qr_code);
-  const picture = isJson ? '' : await qrBlock(qrText);
-  return [picture, `\nQR code      ${qrText}\nManual code  ${code.manual_code}\nOpen until   ${code.expires_at}\n`];
-}
-
-/** Returns what a pairing window opens. `whole` is the id of the device or bridge. `many` says how many devices `whole` has, if several. */
-function reachOf(answer: Json, device: string): { readonly whole: string; readonly many: string } {
-  const { opened, devices } = objectOf(answer);
-  return {
-    whole: typeof opened === 'string' ? opened : device,
-    many: typeof devices === 'number' && devices > 1 ? ` with all its ${devices} devices` : '',
-  };
 }
