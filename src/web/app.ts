@@ -14,7 +14,7 @@ import { PushSubscriptions } from './api/push.ts';
 import { pushBrowser } from './api/push-browser.ts';
 import { type Login, loginOfFragment, Session } from './api/session.ts';
 import { invitationOfFragment, type Post, SignInRenewal } from './api/sign-in.ts';
-import { Router } from './router.ts';
+import { fragmentOfPath, Router } from './router.ts';
 import { reportLanguage } from './texts/language.ts';
 import { languageTag } from './texts/text.ts';
 
@@ -104,6 +104,7 @@ export class App {
   /** Starts the page. Signs in with the login from the URL or the storage, and reads the hub's events while someone is signed in. */
   async start(): Promise<void> {
     this.session.subscribe(() => this.#follow());
+    takeRequest();
     const login = takeLogin();
     await this.session.restore();
     if (login) await this.session.receiveLogin(login);
@@ -200,6 +201,15 @@ export class App {
     this.plan.clear();
     this.notices.clear();
   }
+}
+
+/**
+ * Turns the path of a request of OAuth into a fragment of the page. A login or invitation in such a link is dropped: whoever sends a request
+ * must not choose as whom it is answered.
+ */
+function takeRequest(): void {
+  const fragment = fragmentOfPath(location);
+  if (fragment !== undefined) history.replaceState(null, '', `/${fragment}`);
 }
 
 /** Returns the login in the page's URL. Removes it from the URL, because the URL is visible and stored in the history. */

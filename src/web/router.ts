@@ -32,6 +32,8 @@ const ROUTES = [
   { route: 'events', title: 'events.title', icon: 'list', element: 'atmo-page-events', place: 'more' },
   { route: 'this-device', title: 'this_device.title', icon: 'phone', element: 'atmo-page-this-device', place: 'more' },
   { route: 'settings', title: 'settings.title', icon: 'gauge', element: 'atmo-page-settings', place: 'more' },
+  { route: 'authorize/:query', title: 'authorize.title', icon: 'key', element: 'atmo-page-authorize', place: 'none' },
+  { route: 'authorize-device', title: 'authorize.title', icon: 'key', element: 'atmo-page-authorize', place: 'none' },
 ] as const satisfies readonly Page[];
 /** All pages, in the order of the navigation. */
 export const PAGES: readonly (Page & { readonly element: PageElementName })[] = ROUTES;
@@ -113,6 +115,15 @@ export function matchRoute(route: string, hash: string): RouteParams | undefined
     else if (part !== value) return undefined;
   }
   return params;
+}
+
+/**
+ * Returns the fragment of the page for a path at which the hub serves the page too: `/oauth/authorize` and `/oauth/device`. Undefined for other
+ * paths. The query of `/oauth/authorize` becomes one parameter with its question mark, so that the hub gets it as the application wrote it.
+ */
+export function fragmentOfPath({ pathname, search }: { readonly pathname: string; readonly search: string }): string | undefined {
+  if (pathname === '/oauth/authorize') return `#/authorize/${encodeURIComponent(search || '?')}`;
+  return pathname === '/oauth/device' ? `#/authorize-device${search}` : undefined;
 }
 
 function decoded(text: string): string {

@@ -64,6 +64,7 @@ export class SignInView extends LightElement {
     const { endedBy } = this.app.session;
     return html`<form class="card" @submit=${(event: SubmitEvent) => void this.#signIn(event)}>
       ${head(text('sign_in.title'))}
+      ${isRequest(this.app) ? html`<p><strong>${text('sign_in.for_request')}</strong></p>` : nothing}
       <p class="quiet">${textWith('sign_in.help', { command: html`<code>atmo monitor</code>` })}</p>
       ${this.#alert(endedBy === undefined ? undefined : text(REASONS[endedBy] ?? 'sign_in.refused'))}
       <label class="field"><span class="label">${text('sign_in.token')}</span>
@@ -92,10 +93,11 @@ export class SignInView extends LightElement {
 
   async #signIn(event: SubmitEvent): Promise<void> {
     const { token = '', keep } = formValues(event);
-    const login = loginOfPaste(token);
-    if (login) return this.app.session.signIn(login, { isKept: keep === 'on' });
+    // First, because the link of an invitation consists of characters that a token may have.
     const code = invitationOfFragment(token.slice(Math.max(0, token.indexOf('#invite='))).trim());
     if (code !== undefined) return this.app.session.receiveInvitation(code);
+    const login = loginOfPaste(token);
+    if (login) return this.app.session.signIn(login, { isKept: keep === 'on' });
     const form = event.currentTarget;
     const field = form instanceof HTMLFormElement ? form.elements.namedItem('token') : null;
     if (!(field instanceof HTMLInputElement)) return;
@@ -103,6 +105,11 @@ export class SignInView extends LightElement {
     field.reportValidity();
     field.oninput = () => field.setCustomValidity('');
   }
+}
+
+/** Returns whether the person came because an application asks for access. Whose it is and what it wants is shown after the sign-in. */
+function isRequest({ router }: App): boolean {
+  return router.place?.page.element === 'atmo-page-authorize';
 }
 
 function head(title: string): TemplateResult {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Router } from '../../src/web/router.ts';
+import { fragmentOfPath, matchRoute, Router } from '../../src/web/router.ts';
 
 /** A window whose address changes at once and whose event about that comes when it is told. */
 function windowAt(hash: string) {
@@ -37,4 +37,15 @@ test('a page that was just opened stays, although its event has not come yet', (
   expect(router.place).toMatchObject({ page: { route: 'devices/:id' }, params: { id: 'lamp' } });
   page.tell();
   expect([router.place?.page.route, page.location.hash]).toEqual(['devices/:id', '#/devices/lamp']);
+});
+
+test('a request of OAuth becomes a page whose parameter is the query as the application wrote it', () => {
+  for (const search of ['?client_id=a%2Fb&state=x?y/z&scope=a+b', '?state=%zz#', '']) {
+    const fragment = fragmentOfPath({ pathname: '/oauth/authorize', search }) ?? '';
+    expect(matchRoute('authorize/:query', fragment), search).toEqual({ query: search || '?' });
+  }
+  const device = fragmentOfPath({ pathname: '/oauth/device', search: '?user_code=WDJB-MJHT' }) ?? '';
+  expect(matchRoute('authorize-device', device)).toEqual({ user_code: 'WDJB-MJHT' });
+  expect(fragmentOfPath({ pathname: '/oauth/device', search: '' })).toBe('#/authorize-device');
+  for (const pathname of ['/', '/oauth/authorize/', '/assets/x.js']) expect(fragmentOfPath({ pathname, search: '?a=b' })).toBeUndefined();
 });

@@ -11,6 +11,8 @@ const LIFETIME_MS = 600_000;
 const INTERVAL_SECONDS = 5;
 /** Seconds by which the interval grows with each poll that came too early (RFC 8628 §3.5). */
 const SLOW_DOWN_SECONDS = 5;
+/** Milliseconds by which a poll may come early: requests that were sent in time do not all take as long. */
+const JITTER_MS = 1_000;
 /** Consonants without Y, so that no words and no digits come up (RFC 8628 §6.1). Eight of them are 34 bits. */
 const ALPHABET = 'BCDFGHJKLMNPQRSTVWXZ';
 const CODE_LENGTH = 8;
@@ -105,7 +107,7 @@ export class DeviceCodes {
   #requirePace(key: string): void {
     const atMs = this.#parts.clock.monotonic();
     const last = this.#polls.get(key);
-    const isEarly = last !== undefined && atMs - last.atMs < last.intervalSeconds * 1000;
+    const isEarly = last !== undefined && atMs - last.atMs < last.intervalSeconds * 1000 - JITTER_MS;
     const intervalSeconds = (last?.intervalSeconds ?? INTERVAL_SECONDS) + (isEarly ? SLOW_DOWN_SECONDS : 0);
     this.#polls.delete(key);
     this.#polls.set(key, { atMs, intervalSeconds });

@@ -5,12 +5,15 @@ const MAX_LENGTH = 1_024;
 const URI = /^[A-Za-z0-9\-._~:/?[\]@!$&'()*+,;=%]+$/;
 /** A private-use scheme is a domain name in reverse order, so it contains a dot (RFC 8252 §7.1). */
 const PRIVATE_SCHEME = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:$/;
+/** Clients whose documented redirect address has a scheme without a dot. PKCE protects the code if another application takes that scheme. */
+const KNOWN_PRIVATE_URIS: readonly string[] = ['cursor://anysphere.cursor-mcp/oauth/callback'];
 const LOOPBACK_HOSTS: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
 
 /** Throws `invalid_redirect_uri` unless a client may register this address: https, loopback http, or a private-use scheme. */
 export function requireRedirectUri(text: string): void {
   if (text.length > MAX_LENGTH || !URI.test(text))
     refuse(`A redirect address is a URI of at most ${MAX_LENGTH} characters without a fragment`);
+  if (KNOWN_PRIVATE_URIS.includes(text)) return;
   const url = URL.parse(text) ?? refuse(`${shown(text)} is no URI`);
   if (url.username !== '' || url.password !== '' || text.includes('@')) refuse(`${shown(text)} must not have a user name`);
   if (hasDotSegment(text)) refuse(`${shown(text)} must not have the segments . or .. in its path`);
@@ -26,11 +29,14 @@ export function matchesRedirectUri(requested: string, registered: string): boole
   return withoutPort(requested, one) === withoutPort(registered, other);
 }
 
-/** Returns what a person is shown of the address that gets the answer: its host, or the scheme of an application on the device. */
+/**
+ * Returns what a person is shown of the address that gets the answer: its host, or the scheme of an application on the device. The scheme
+ * keeps its colon, since `claude.ai:` without it would look like a host.
+ */
 export function redirectHost(uri: string): string {
   const { protocol, hostname, host } = new URL(uri);
   if (protocol === 'https:') return host;
-  return protocol === 'http:' ? hostname : protocol.slice(0, -1);
+  return protocol === 'http:' ? hostname : protocol;
 }
 
 /** Returns the redirect address with further parameters in its query; parameters that are undefined are left out. */

@@ -29,8 +29,16 @@ const SHELL_HEADERS = {
   'x-frame-options': 'DENY',
   'cache-control': 'no-cache',
 };
-/** The address of a request for access is kept nowhere. */
-const CONSENT_HEADERS = { ...SHELL_HEADERS, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' };
+/**
+ * The address of a request for access is kept nowhere. Chat applications open it in a popup and wait until that closes; with the opener
+ * policy of the page, the popup would look closed to them at once.
+ */
+const CONSENT_HEADERS = {
+  ...SHELL_HEADERS,
+  'cross-origin-opener-policy': 'unsafe-none',
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+};
 /** Policy of the service worker, which may only fetch the files of the page from this hub. */
 const WORKER_HEADERS = { 'content-security-policy': "default-src 'none'; connect-src 'self'", 'cache-control': 'no-cache' };
 const MANIFEST_HEADERS = { 'cache-control': 'no-cache' };

@@ -1,13 +1,16 @@
 import { text } from '../texts/text.ts';
 
 /** The format of a snippet. The tests parse each snippet in its format. */
-type SnippetFormat = 'json' | 'toml' | 'shell';
+type SnippetFormat = 'json' | 'toml' | 'shell' | 'address';
 
 /** A text that a person pastes into the configuration of a client, so that the client's agent can use this hub. */
 export interface AgentSnippet {
   readonly client: string;
-  /** With `command`, the client starts `atmo mcp` on its own machine. With `http`, the client calls the hub's URL with a token. */
-  readonly way: 'command' | 'http';
+  /**
+   * With `command`, the client starts `atmo mcp` on its own machine. With `sign-in`, the client calls the hub's URL and gets its token by OAuth.
+   * With `http`, the client calls the hub's URL with a token from the snippet.
+   */
+  readonly way: 'command' | 'sign-in' | 'http';
   /** The file, menu or terminal in which the text must be pasted. */
   readonly place: string;
   readonly format: SnippetFormat;
@@ -26,9 +29,17 @@ export interface SnippetFacts {
 export const TOKEN_PLACEHOLDER = 'PASTE-THE-TOKEN-HERE';
 const NAME = 'atmosphere-edge';
 
-/** Returns the snippets for all supported clients. `command` snippets come first, because they need no token. */
+/** Clients whose servers call the hub from the Internet, whatever machine the person uses. */
+const CLOUD_CLIENTS: readonly string[] = ['claude.ai', 'ChatGPT'];
+
+/** Returns the snippets for all supported clients. `command` snippets come first, because they work without a network. */
 export function agentSnippets(facts: SnippetFacts): readonly AgentSnippet[] {
-  return [...commandSnippets(facts), ...httpSnippets(facts)];
+  return [...commandSnippets(facts), ...signInSnippets(facts), ...httpSnippets(facts)];
+}
+
+/** Returns whether the client reaches only hubs with a public HTTPS address and a certificate that everybody trusts. */
+export function needsPublicAddress({ client }: AgentSnippet): boolean {
+  return CLOUD_CLIENTS.includes(client);
 }
 
 type Row = readonly [client: string, place: string, format: SnippetFormat, snippet: string];
@@ -49,6 +60,19 @@ function commandSnippets({ hubUrl }: SnippetFacts): readonly AgentSnippet[] {
     ['VS Code', '.vscode/mcp.json', 'json', pretty({ servers: { [NAME]: { type: 'stdio', ...server('vs-code') } } })],
     ['Cursor', '~/.cursor/mcp.json', 'json', pretty({ mcpServers: { [NAME]: server('cursor') } })],
     ['OpenAI Codex', '~/.codex/config.toml', 'toml', [`[mcp_servers.${NAME}]`, ...codex].join('\n')],
+  ]);
+}
+
+function signInSnippets({ hubUrl }: SnippetFacts): readonly AgentSnippet[] {
+  const url = `${hubUrl}/mcp`;
+  const codex = [`codex mcp add ${NAME} --url ${url}`, `codex mcp login ${NAME}`].join('\n');
+  return snippets('sign-in', [
+    ['claude.ai', text('agents.place_claude_ai'), 'address', url],
+    ['ChatGPT', text('agents.place_chatgpt'), 'address', url],
+    ['Claude Code', text('agents.place_claude_code'), 'shell', `claude mcp add --transport http ${NAME} ${url}`],
+    ['VS Code', '.vscode/mcp.json', 'json', pretty({ servers: { [NAME]: { type: 'http', url } } })],
+    ['Cursor', '~/.cursor/mcp.json', 'json', pretty({ mcpServers: { [NAME]: { url } } })],
+    ['OpenAI Codex', text('agents.place_terminal'), 'shell', codex],
   ]);
 }
 

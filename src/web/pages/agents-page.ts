@@ -1,11 +1,12 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { formValues } from '../components/form-values.ts';
 import { dateWords } from '../components/formatting.ts';
+import { icon } from '../components/icon.ts';
 import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { RemoteData } from '../components/remote-data.ts';
 import { text, textWith } from '../texts/text.ts';
-import { type AgentSnippet, agentSnippets, type TlsView, trustSteps } from './agent-snippets.ts';
+import { type AgentSnippet, agentSnippets, needsPublicAddress, type TlsView, trustSteps } from './agent-snippets.ts';
 import { AGENT_NAME_PATTERN, type MintedToken } from './tokens.ts';
 
 /** The choices of permissions for a new agent on this page. The tokens page offers more choices. */
@@ -13,22 +14,31 @@ const RIGHTS = {
   use: { permissions: ['device:control:*', 'device:read:*', 'sensor:read:*'] },
   look: { permissions: ['device:read:*', 'sensor:read:*'] },
 } as const;
+const WORDS = {
+  command: { title: 'agents.by_command', about: 'agents.command_about' },
+  'sign-in': { title: 'agents.by_sign_in', about: 'agents.sign_in_about' },
+  http: { title: 'agents.by_http', about: 'agents.http_about' },
+} as const satisfies Record<AgentSnippet['way'], unknown>;
 const TOKEN_LIFE_SECONDS = 2_592_000;
 
 /** Page that shows how to configure an agent's client for this hub. The page can also make a token for the agent. */
 export class AgentsPage extends PageElement {
   #client = 'Claude Desktop';
   readonly #tls = new RemoteData<TlsView>(() => this.requestUpdate());
+  /** Whether the hub lets clients sign in (`http.oauth`). */
+  readonly #signIn = new RemoteData<boolean>(() => this.requestUpdate());
   #minted: MintedToken | undefined;
 
   protected override connected(): readonly Stop[] {
     this.#minted = undefined;
     void this.#tls.load(() => this.app.hub.get<TlsView>('/api/v1/tls'));
+    void this.#signIn.load(async () => (await this.app.hub.get('/.well-known/oauth-authorization-server')).issuer !== undefined);
     return super.connected();
   }
 
   protected override render(): TemplateResult {
-    const snippets = agentSnippets({ hubUrl: location.origin, ...(this.#minted && { token: this.#minted.token }) });
+    const all = agentSnippets({ hubUrl: location.origin, ...(this.#minted && { token: this.#minted.token }) });
+    const snippets = all.filter(({ way }) => way !== 'sign-in' || this.#signIn.value === true);
     const clients = [...new Set(snippets.map(({ client }) => client))];
     const chosen = snippets.filter(({ client }) => client === this.#client);
     return html`
@@ -48,23 +58,26 @@ export class AgentsPage extends PageElement {
     `;
   }
 
-  #card({ client, way, place, text: snippet }: AgentSnippet): TemplateResult {
-    const title = text(way === 'command' ? 'agents.by_command' : 'agents.by_http', { client });
+  #card(shown: AgentSnippet): TemplateResult {
+    const { client, way, place, text: snippet } = shown;
+    const words = WORDS[way];
+    const title = text(words.title, { client });
     return html`<section class="card stack" aria-label=${title} data-way=${way}>
       <h2>${title}</h2>
-      <p class="quiet">${text('agents.goes_into', { place })}
-        ${text(way === 'command' ? 'agents.command_about' : 'agents.http_about')}</p>
+      <p class="quiet">${text('agents.goes_into', { place })} ${text(words.about)}</p>
+      ${needsPublicAddress(shown) ? html`<p class="alert">${icon('info')}<span>${text('agents.public_address', { client })}</span></p>` : nothing}
       ${this.copyable(snippet, title)}
       ${way === 'command' ? html`<p class="quiet small">${textWith('agents.not_found', { program: html`<code>atmo</code>`, command: html`<code>command -v atmo</code>`, script: html`<code>scripts/atmo</code>` })}</p>` : nothing}
-      ${this.#trust(way)}
+      ${this.#trust(shown)}
     </section>`;
   }
 
   /** Returns a view that explains how another machine can trust this hub's certificate authority. */
-  #trust(way: AgentSnippet['way']): TemplateResult | typeof nothing {
+  #trust(shown: AgentSnippet): TemplateResult | typeof nothing {
     const steps = this.#tls.value && trustSteps(this.#tls.value, location.origin);
-    if (!steps) return nothing;
-    if (way === 'command') {
+    // Servers in the Internet take no certificate of an authority at home.
+    if (!steps || needsPublicAddress(shown)) return nothing;
+    if (shown.way === 'command') {
       return html`<p class="quiet">${textWith('agents.trust', { command: html`<code>sudo atmo tls</code>` })}</p>
         ${this.copyable(steps.command, text('agents.trust_title'))}`;
     }

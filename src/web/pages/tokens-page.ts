@@ -1,3 +1,4 @@
+import './connected-applications.ts';
 import { html, nothing, type TemplateResult } from 'lit';
 import type { NamedDevice } from '../../core/devices/action-descriptions.ts';
 import { areaNames } from '../api/home-store.ts';
@@ -13,7 +14,7 @@ import { grantBuilder } from './grant-builder.ts';
 import {
   AGENT_NAME_PATTERN,
   type AgentView,
-  grantInWords,
+  grantsInWords,
   LIFETIMES,
   type MintedToken,
   type TokenPreview,
@@ -52,6 +53,7 @@ export class TokensPage extends PageElement {
         <section class="card" aria-labelledby="tokens-title"><h2 id="tokens-title">${text('tokens.made_here')}</h2>
           ${remoteDataView(this.#tokens, (tokens) => tokenRows(tokens, this, this.app.store.state.devices))}
         </section>
+        <atmo-connected-applications .app=${this.app}></atmo-connected-applications>
         ${remoteDataView(this.#agents, (agents) => agentsCard(agents, (agent) => void this.#kill(agent)))}
       </div>
       ${this.#revoked ? this.#revokeDialog(this.#revoked) : nothing}
@@ -191,7 +193,7 @@ function tokenRow(token: TokenView, devices: readonly NamedDevice[], page?: Toke
         date: html`<time datetime=${expiresAt}>${dateTimeWords(expiresAt)}</time>`,
         maker: html`<bdi>${makerOf(by)}</bdi>`,
       })}</span></p>
-    <p class="quiet">${permissions.map((grant) => grantInWords(grant, devices)).join('; ')}</p>
+    <p class="quiet">${grantsInWords(permissions, devices).join('; ')}</p>
     ${
       page === undefined
         ? nothing

@@ -98,6 +98,58 @@ export function grantInWords(permission: string, devices: readonly NamedDevice[]
   return hasText(key) ? text(key, { scope: scopeText(grant, devices) }) : permission;
 }
 
+/**
+ * Returns permissions in words, one text for each set of actions: what a token may do with which kinds of devices in which rooms. Permissions
+ * that are about no kinds stay texts of their own.
+ */
+export function grantsInWords(permissions: readonly string[], devices: readonly NamedDevice[]): readonly string[] {
+  const parts = permissions.map((permission) => ({ permission, part: homePartOf(permission) }));
+  const rest = parts.filter(({ part }) => !part).map(({ permission }) => grantInWords(permission, devices));
+  const byAction = Map.groupBy(
+    parts.flatMap(({ part }) => part ?? []),
+    ({ action }) => action,
+  );
+  const scoped = [...byAction].map(([action, some]) => ({ action, scope: scopeOfParts(some, devices) }));
+  const byScope = Map.groupBy(scoped, ({ scope }) => scope);
+  const actions = (some: readonly { readonly action: GrantAction }[]) =>
+    some.map(({ action }) => text(`tokens.action_${action}`)).join(', ');
+  return [...[...byScope].map(([scope, some]) => text('tokens.actions_of', { actions: actions(some), scope })), ...rest];
+}
+
+/** The devices of some types, in some areas or in all of them, with which an action is allowed. */
+interface HomePart {
+  readonly action: GrantAction;
+  /** Slugs joined by `+`; empty for all areas. */
+  readonly areas: string;
+  readonly types: readonly string[];
+}
+
+function homePartOf(permission: string): HomePart | undefined {
+  const grant = parseGrant(permission);
+  if (grant?.kind !== 'section' && grant?.kind !== 'group') return undefined;
+  const action = GRANT_ACTIONS.find((known) => known === `${grant.namespace}:${grant.action}`);
+  if (action === undefined) return undefined;
+  if (grant.kind === 'section') return { action, areas: grant.areas.join('+'), types: grant.types };
+  return grant.group.by === 'type' ? { action, areas: '', types: [grant.group.name] } : undefined;
+}
+
+/** Returns the devices of an action in words: the types of each list of areas are joined, and then the areas that have the same types. */
+function scopeOfParts(parts: readonly HomePart[], devices: readonly NamedDevice[]): string {
+  const typesIn = [...Map.groupBy(parts, ({ areas }) => areas)].map(([areas, some]) => ({
+    areas,
+    types: [...new Set(some.flatMap(({ types }) => types))].map(kindInWords).join(', '),
+  }));
+  const byTypes = Map.groupBy(typesIn, ({ areas, types }) => (areas === '' ? '' : types));
+  return [...byTypes.values()].map((some) => sectionText(some, devices)).join('; ');
+}
+
+function sectionText(some: readonly { readonly areas: string; readonly types: string }[], devices: readonly NamedDevice[]): string {
+  const types = some[0]?.types ?? '';
+  const areas = [...new Set(some.flatMap((one) => one.areas.split('+')))].filter((area) => area !== '');
+  if (areas.length === 0) return text('tokens.scope_types', { types });
+  return text('tokens.scope_section', { types, areas: areas.map((area) => areaText(area, devices)).join(', ') });
+}
+
 function scopeText(grant: Exclude<Grant, { kind: 'everything' } | { kind: 'namespace' }>, devices: readonly NamedDevice[]): string {
   switch (grant.kind) {
     case 'action':

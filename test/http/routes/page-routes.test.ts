@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
-import { PageFiles, pageRoutes } from '../../../src/http/routes/page-routes.ts';
+import { consentPageRoutes, PageFiles, pageRoutes } from '../../../src/http/routes/page-routes.ts';
 
 const SCRIPT = 'main-ABCD1234.js';
 let dir = '';
@@ -22,7 +22,7 @@ beforeAll(() => {
 afterAll(() => rmSync(dir, { recursive: true }));
 
 async function ask(path: string, headers: Readonly<Record<string, string>> = {}) {
-  const routes = pageRoutes(new PageFiles(dir));
+  const routes = [...pageRoutes(new PageFiles(dir)), ...consentPageRoutes(new PageFiles(dir))];
   const route = routes.find((one) => one.path === path) ?? routes.find((one) => one.path === '/assets/:name');
   if (!route) throw new AtmoError('INTERNAL_ERROR', 'there is a route for assets');
   expect(route.access).toBe('public');
@@ -46,6 +46,19 @@ async function ask(path: string, headers: Readonly<Record<string, string>> = {})
 }
 
 describe('the page at the door', () => {
+  test.each(['/oauth/authorize', '/oauth/device'])(
+    'at %s is kept nowhere, is in no frame, and lets the popup of an application know its opener',
+    async (path) => {
+      const { headers } = await ask(path);
+      expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
+      expect(headers).toMatchObject({ 'x-frame-options': 'DENY', 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
+      expect([headers['cross-origin-opener-policy'], (await ask('/')).headers['cross-origin-opener-policy']]).toEqual([
+        'unsafe-none',
+        'same-origin',
+      ]);
+    },
+  );
+
   test('is told what it may load, and is asked for anew each time', async () => {
     const { status, headers, bytes } = await ask('/');
     expect(status).toBe(200);

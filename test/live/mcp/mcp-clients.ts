@@ -31,7 +31,8 @@ interface Wish {
   readonly onQuestion?: (message: string) => Promise<'accept' | 'decline'>;
 }
 
-interface CallResult {
+/** The result of a call, or the error of the tool. */
+export interface CallResult {
   readonly isError?: boolean | undefined;
   readonly structuredContent?: unknown;
 }

@@ -16,6 +16,15 @@ const INITIALIZE = {
   method: 'initialize',
   params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
 };
+/** The addresses at which these clients take the answer, as their makers document them. */
+const REDIRECT_URIS: Readonly<Record<string, string>> = {
+  'claude.ai': 'https://claude.ai/api/mcp/auth_callback',
+  ChatGPT: 'https://chatgpt.com/connector_platform_oauth_redirect',
+  'Claude Code': 'http://localhost:54212/callback',
+  'VS Code': 'http://127.0.0.1:33418/',
+  Cursor: 'cursor://anysphere.cursor-mcp/oauth/callback',
+  'OpenAI Codex': 'http://127.0.0.1:1455/callback/abc',
+};
 
 let dir: string;
 let hub: RunningHub;
@@ -60,6 +69,7 @@ function entryOf({ format, text }: AgentSnippet): ServerEntry {
   const [, command] = text.split(' -- ');
   if (command !== undefined)
     return { command: 'atmo', args: command.split(' ').slice(1), env: { ATMO_URL: /ATMO_URL=(\S+)/.exec(text)?.[1] ?? '' } };
+  if (format === 'address') return { url: text };
   const [, name = '', value = ''] = /--header '([^:]+): ([^']+)'/.exec(text) ?? [];
   return { url: /https?:\S+/.exec(text)?.[0] ?? '', headers: { [name]: value } };
 }
@@ -148,6 +158,28 @@ describe('what the page says to paste', () => {
     expect(headers).toHaveProperty('Authorization');
     await expect(toolsOverHttp(stranger)).rejects.toThrow();
   });
+
+  test.for(bySort('sign-in').map(({ client }) => client))(
+    'lets %s find where to sign in, and register with its own address',
+    async (client, { expect }) => {
+      const snippet = snippets.find((one) => one.client === client && one.way === 'sign-in') ?? expect.unreachable();
+      const { url = '' } = entryOf(snippet);
+      const refused = await fetch(url, {
+        method: 'POST',
+        body: JSON.stringify(INITIALIZE),
+        headers: { 'content-type': 'application/json' },
+      });
+      const [, metadata = ''] = /resource_metadata="([^"]+)"/.exec(refused.headers.get('www-authenticate') ?? '') ?? [];
+      const { authorization_servers: servers } = (await (await fetch(metadata)).json()) as { authorization_servers: readonly string[] };
+      const server = (await (await fetch(`${servers[0]}/.well-known/oauth-authorization-server`)).json()) as Record<string, string>;
+      const registered = await fetch(server.registration_endpoint ?? '', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ client_name: client, redirect_uris: [REDIRECT_URIS[client]], token_endpoint_auth_method: 'none' }),
+      });
+      expect([refused.status, registered.status]).toEqual([401, 201]);
+    },
+  );
 
   test.skipIf(!existsSync('/usr/bin/curl'))(
     'works in a shell: curl is answered by the server, and the functions are what a model API takes',

@@ -64,3 +64,16 @@ async function letAgentWork(world: PageWorld): Promise<void> {
 export async function invitationOf({ hub }: PageWorld, name: string): Promise<string> {
   return String((await hub.result('hub:invite_person', { name })).code);
 }
+
+/** Registers an application, and returns the route of the page with its request for access. */
+export async function requestOf({ hub }: PageWorld): Promise<string> {
+  const redirectUri = 'http://127.0.0.1:7777/callback';
+  const body = JSON.stringify({ client_name: 'Claude Code', redirect_uris: [redirectUri] });
+  const registered = await fetch(`${hub.url}/oauth/register`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  const { client_id: clientId } = (await registered.json()) as { readonly client_id: string };
+  const query = new URLSearchParams({
+    ...{ response_type: 'code', client_id: clientId, redirect_uri: redirectUri, state: 's' },
+    ...{ code_challenge: 'A'.repeat(43), code_challenge_method: 'S256', resource: `${hub.url}/mcp` },
+  });
+  return `authorize/${encodeURIComponent(`?${query}`)}`;
+}

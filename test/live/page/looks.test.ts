@@ -5,7 +5,7 @@ import { CHROMIUM_HINT } from '../../../scripts/browser/chromium.ts';
 import { PAGES } from '../../../src/web/router.ts';
 import { HAS_CHROMIUM } from './chromium.ts';
 import { DIALOGS } from './dialogs.ts';
-import { furnishedWorld, invitationOf } from './furnished-world.ts';
+import { furnishedWorld, invitationOf, requestOf } from './furnished-world.ts';
 import { LOOK_NAMES, type Look } from './look.ts';
 import type { OpenPage } from './open-page.ts';
 import type { PageWorld } from './page-world.ts';
@@ -16,7 +16,9 @@ import { LOCALES, SPOKEN, type Spoken, wordsIn } from './spoken.ts';
 const ADDRESSES: Readonly<Record<string, string>> = {
   'devices/:id': 'devices/thermostat',
   tools: 'tools?q=make%20the%20living%20room%20bright',
+  'authorize-device': 'authorize-device?user_code=WDJB-MJHT',
 };
+const REQUEST = 'authorize/:query';
 const PEOPLE = ['owner', 'child'] as const;
 /**
  * Colours do not depend on the language, nor words on the colours: each is looked at on the desk and on the phone, but not each with each.
@@ -32,10 +34,13 @@ const REFUSED = /status of 40[34]/;
 
 describe.skipIf(!HAS_CHROMIUM)(`the page${HAS_CHROMIUM ? '' : `: ${CHROMIUM_HINT}`}`, () => {
   let world: PageWorld;
+  /** Address of the page with the request of an application. */
+  let request: string;
   const opened = new Map<string, OpenPage>();
 
   beforeAll(async () => {
     world = await furnishedWorld();
+    request = await requestOf(world);
     for (const language of SPOKEN) {
       opened.set(`owner ${language}`, await world.open('light', world.ownerLogin(), LOCALES[language]));
       opened.set(`child ${language}`, await openAsChild(language));
@@ -69,7 +74,7 @@ describe.skipIf(!HAS_CHROMIUM)(`the page${HAS_CHROMIUM ? '' : `: ${CHROMIUM_HINT
   const views = PEOPLE.flatMap((person) => PAGES.flatMap(({ route }) => SPOKEN.map((language) => ({ route, person, language }))));
   test.for(views)('$route is there without a barrier for the $person in $language', async ({ route, person, language }, { expect }) => {
     const page = opened.get(`${person} ${language}`) ?? expect.unreachable();
-    await page.show(ADDRESSES[route] ?? route);
+    await page.show(route === REQUEST ? request : (ADDRESSES[route] ?? route));
     expect(await page.page.locator('h1').count()).toBe(1);
     const name = person === 'owner' && route !== 'approvals/:id' ? `${route.split('/')[0]}-LOOK-${language}` : undefined;
     await lookAt(page, name, person === 'owner' ? LOOKS_IN[language] : LOOKS_IN[language].slice(0, 1));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { agentSnippets, TOKEN_PLACEHOLDER } from '../../../src/web/pages/agent-snippets.ts';
+import { agentSnippets, needsPublicAddress, TOKEN_PLACEHOLDER } from '../../../src/web/pages/agent-snippets.ts';
 
 const FACTS = { hubUrl: 'https://hub.local:8443', token: 'at1.secret' };
 
@@ -29,10 +29,28 @@ describe('the texts with which agents connect', () => {
     for (const { way, text } of agentSnippets({ hubUrl: FACTS.hubUrl })) expect(text.includes(TOKEN_PLACEHOLDER)).toBe(way === 'http');
   });
 
+  test('say of clients in the cloud alone that they need a public address, and give them the address of the hub', () => {
+    const cloud = agentSnippets(FACTS).filter(needsPublicAddress);
+    expect(cloud.map(({ client, text }) => [client, text])).toEqual([
+      ['claude.ai', `${FACTS.hubUrl}/mcp`],
+      ['ChatGPT', `${FACTS.hubUrl}/mcp`],
+    ]);
+  });
+
   test('exist for every documented client', () => {
     const clients = new Set(agentSnippets(FACTS).map(({ client }) => client));
     expect([...clients]).toEqual(
-      expect.arrayContaining(['Claude Desktop', 'Claude Code', 'VS Code', 'Cursor', 'OpenAI Codex', 'OpenAI functions', 'curl']),
+      expect.arrayContaining([
+        'Claude Desktop',
+        'claude.ai',
+        'ChatGPT',
+        'Claude Code',
+        'VS Code',
+        'Cursor',
+        'OpenAI Codex',
+        'OpenAI functions',
+        'curl',
+      ]),
     );
   });
 });

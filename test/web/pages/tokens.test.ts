@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { covers, NO_GROUPS, parseGrant, parsePermission } from '../../../src/core/auth/permission.ts';
 import { typesAndFamilies } from '../../../src/profiles/home/device-groups.ts';
-import { DEVICE_FAMILIES, GRANT_ACTIONS, grantInWords, grantOf, typedGrants } from '../../../src/web/pages/tokens.ts';
+import { DEVICE_FAMILIES, GRANT_ACTIONS, grantInWords, grantOf, grantsInWords, typedGrants } from '../../../src/web/pages/tokens.ts';
 
 const HOME = [{ id: 'hall-lamp', name: 'Reading lamp', area: 'Living room' }];
 
@@ -50,7 +50,7 @@ describe('a permission chosen at the page', () => {
     expect(grantInWords('device:read:*', HOME)).toBe('read the state of all devices');
     expect(grantInWords('*', HOME)).toBe('everything but administration');
     expect(grantInWords('admin:*', HOME)).toBe('all administration');
-    expect(grantInWords('sequence:run', HOME)).toBe('sequence:run');
+    expect(grantInWords('tool:register', HOME)).toBe('tool:register');
     expect(grantInWords('device:*:lamp', HOME)).toContain('not a permission');
   });
 });
@@ -61,4 +61,29 @@ test('typed permissions are separated from texts that cannot be granted', () => 
     mistakes: ['device:*:lamp', '../x'],
   });
   expect(typedGrants('  ')).toEqual({ grants: [], mistakes: [] });
+});
+
+describe('many permissions', () => {
+  test('are read by their kinds and rooms, with all actions together', () => {
+    const permissions = [
+      ...['light', 'plug'].flatMap((type) => [`device:control:@type/${type}`, `device:read:@type/${type}`]),
+      ...['light', 'plug'].map((type) => `sensor:read:@area/living-room+hall/@type/${type}`),
+      'sensor:read:@area/attic/@type/light',
+      'sensor:read:@area/attic/@type/plug',
+      'sensor:read:@area/cellar/@type/light',
+      'sequence:run',
+      'device:control:hall-lamp',
+    ];
+    expect(grantsInWords(permissions, HOME)).toEqual([
+      'Control, Read state: Light, Plug in all rooms',
+      'Read sensors and their history: Light, Plug in Living room, hall, attic; Light in cellar',
+      'run several calls one after the other',
+      'control Reading lamp (Living room)',
+    ]);
+  });
+
+  test('in all rooms and in some are never joined', () => {
+    const permissions = ['device:read:@type/light', 'device:read:@area/attic/@type/light'];
+    expect(grantsInWords(permissions, HOME)).toEqual(['Read state: Light in all rooms; Light in attic']);
+  });
 });

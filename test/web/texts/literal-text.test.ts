@@ -18,7 +18,7 @@ const SAME_EVERYWHERE = new Set([
 ]);
 /** Strings of several words that nobody reads: names of products and values, and commands, which are the same in every language. */
 const NO_SENTENCE =
-  /^(?:Claude Desktop|Claude Code|VS Code|OpenAI Codex|OpenAI functions|warm white|claude mcp add .*|curl -sS.*|sudo systemctl .*|ATMO_URL=.*|(?:Authorization|Accept): .*)$/s;
+  /^(?:Claude Desktop|Claude Code|VS Code|OpenAI Codex|OpenAI functions|warm white|claude mcp add .*|codex mcp .*|curl -sS.*|sudo systemctl .*|ATMO_URL=.*|(?:Authorization|Accept): .*)$/s;
 /** Attributes that a person reads or hears. */
 const SPOKEN = /\s(?:aria-label|aria-description|aria-valuetext|title|placeholder|alt|label)="([^"]*)"/g;
 
