@@ -29,7 +29,7 @@ const exitCode = await runCli(process.argv.slice(2), HUB_PROGRAM, {
   serve,
   sleep,
   machineChecks: async (ports) => hubMachineChecks(process.env, await (await import('./doctor/network-checks.ts')).networkChecks(ports)),
-  openFile: async (file) => (await import('./cli/browser.ts')).openInBrowser(file),
+  openFile: async (file) => (await import('./cli/browser.ts')).openInBrowser(file, process.env),
   askSecret: async (prompt) => (await import('./cli/identity/secret-prompt.ts')).promptSecret(prompt, process.stdin, process.stderr),
   configCheck: async (file) => (await import('./hub/config/config-check.ts')).checkConfigFile(process.env, file),
   safeOutputs: async () => (await import('./hub/offline/safe-outputs.ts')).safeOutputs(process.env),

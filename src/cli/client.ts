@@ -25,7 +25,7 @@ const exitCode = await runCli(process.argv.slice(2), CLIENT_PROGRAM, {
   fetch: hubFetch(process.env),
   sleep,
   machineChecks: async () => clientMachineChecks(process.env),
-  openFile: openInBrowser,
+  openFile: (file) => openInBrowser(file, process.env),
   askSecret: (prompt) => promptSecret(prompt, process.stdin, process.stderr),
 });
 // The exit code is set without calling exit(), because data that are still in a pipe would be lost.

@@ -4,7 +4,8 @@ import { type JsonObject, objectsOf, textsOf } from '../../core/json.ts';
 import { type Command, HUB_OPTION, type Invocation, usage } from '../command.ts';
 import { objectsIn, resolveIdPrefix } from '../hub/answer-lists.ts';
 import { approverKeyFile, openApproverKey, rawKeyOf, readApproverKey, signedDecision } from '../identity/approver-key.ts';
-import { approverKeyPath, homeOf } from '../identity/credential.ts';
+import { approverKeyPath } from '../identity/credential.ts';
+import { configDir } from '../identity/user-files.ts';
 import type { Printable } from '../terminal/blocks.ts';
 import { textPairs, textTable } from '../terminal/text-table.ts';
 import { requestCommand } from '../tool-command.ts';
@@ -205,7 +206,7 @@ const ownKey: Command = {
   options: { 'key-file': { value: 'FILE', help: 'where the key lies instead of ~/.config/atmosphere-edge/approver.key' } },
   async run(call) {
     const { env } = call.io;
-    const file = call.text('key-file') ?? env.ATMO_APPROVER_KEY_FILE ?? approverKeyPath(homeOf(env));
+    const file = call.text('key-file') ?? env.ATMO_APPROVER_KEY_FILE ?? approverKeyPath(configDir(env));
     const raw = rawKeyOf(openApproverKey(file));
     call.output.answer({ key: raw, file }, () => `${raw}\n`);
   },

@@ -12,9 +12,7 @@ import { hubOfStateDir, trustAuthority } from '../hub/hub-trust.ts';
 import { openApproverKey, rawKeyOf } from '../identity/approver-key.ts';
 import {
   approverKeyPath,
-  configDir,
   findOwnerCredential,
-  homeOf,
   hubUrl,
   isOwnersToken,
   isSecureUrl,
@@ -25,6 +23,7 @@ import {
   writeLogin,
 } from '../identity/credential.ts';
 import { signInWith } from '../identity/sign-in.ts';
+import { configDir, configDirIn } from '../identity/user-files.ts';
 import { readInput } from '../input.ts';
 
 const PERMISSIONS = ['*', 'admin:approvals'];
@@ -56,13 +55,13 @@ export const login: Command = {
     const user = loginUser(call.io.env);
     const person = personOf(call, user);
     const owner = new HubClient(call.io, { as: 'owner' });
-    const key = asUser(user, () => openApproverKey(approverKeyPath(user.home)));
+    const key = asUser(user, () => openApproverKey(approverKeyPath(user.dir)));
     const keyId = await enrolled(owner, person, key);
     const { token } = await owner.post('/api/v1/tokens', { agent_id: person, permissions: PERMISSIONS, ttl_seconds: TTL_SECONDS });
     if (typeof token !== 'string') throw new AtmoError('HUB_UNREACHABLE', 'The hub made no token; is it a hub of this version?');
     const hubKey = rawHubKey(call);
-    asUser(user, () => writeLogin(user.home, { url: hubUrl(call.io.env), person, token, ...(hubKey !== undefined && { hubKey }) }));
-    const answer = { person, key_id: keyId, directory: configDir(user.home), days: TTL_SECONDS / 86_400 };
+    asUser(user, () => writeLogin(user.dir, { url: hubUrl(call.io.env), person, token, ...(hubKey !== undefined && { hubKey }) }));
+    const answer = { person, key_id: keyId, directory: user.dir, days: TTL_SECONDS / 86_400 };
     call.output.answer(answer, () => `${person} is logged in for ${answer.days} days; token and key are in ${answer.directory}\n`);
   },
 };
@@ -82,7 +81,7 @@ async function loginByInvitation(call: Invocation, text: string): Promise<void> 
   const hub = new HubClient({ fetch: io.fetch, signal: io.signal, env: { ...io.env, ATMO_URL: url.origin } });
   const label = `atmo on ${hostname()}`;
   const { person, signIn } = await signInWith((path, body) => hub.postPublic(path, body), io, { url: url.origin, code, label });
-  const answer = { person, url: url.origin, sign_in_id: signIn?.id ?? null, directory: configDir(homeOf(io.env)) };
+  const answer = { person, url: url.origin, sign_in_id: signIn?.id ?? null, directory: configDir(io.env) };
   call.output.answer(answer, () => `${person} is signed in at ${url.origin} until somebody ends it; the login is in ${answer.directory}\n`);
 }
 
@@ -100,7 +99,7 @@ export const logout: Command = {
   async run({ io, output }) {
     const signIn = storedLogin(io.env)?.signIn;
     const problem = await problemOfSignOut(io);
-    const wasLoggedIn = removeLogin(homeOf(io.env));
+    const wasLoggedIn = removeLogin(configDir(io.env));
     output.answer({ was_logged_in: wasLoggedIn, ...(signIn && { sign_in_ended: problem === undefined }) }, () => {
       if (!wasLoggedIn) return 'nobody was logged in\n';
       if (!signIn) return 'logged out on this machine; the token itself holds until its end, or until "atmo token revoke"\n';
@@ -172,8 +171,8 @@ async function loginWithToken(call: Invocation, given: string): Promise<void> {
     );
   const facts = await factsOf(call, token);
   const person = call.text('person') ?? String(facts.agent_id);
-  const file = loginPath(homeOf(call.io.env));
-  writeLogin(homeOf(call.io.env), { url, person, token });
+  const file = loginPath(configDir(call.io.env));
+  writeLogin(configDir(call.io.env), { url, person, token });
   const answer = { person, url, file, expires_at: facts.expires_at ?? null };
   call.output.answer(answer, () => [
     `${person} is logged in at ${url} until ${facts.expires_at}; the token is in ${file}\n`,
@@ -197,7 +196,8 @@ const GETENT = '/usr/bin/getent';
 /** The user of this machine who logs in. Under sudo, this is the user who ran sudo. */
 interface LoginUser {
   readonly name: string;
-  readonly home: string;
+  /** Directory with the user's logins and keys. */
+  readonly dir: string;
   /** User id and group id of the files that the login writes. Absent if the process already has these ids. */
   readonly ids?: { readonly uid: number; readonly gid: number };
 }
@@ -206,11 +206,11 @@ interface LoginUser {
 export function loginUser(env: CliIo['env'], lookUp: (uid: string) => string = passwdLine): LoginUser {
   const { SUDO_UID: uid, SUDO_GID: gid, SUDO_USER: name } = env;
   if (process.geteuid?.() !== 0 || uid === undefined || gid === undefined || name === undefined || uid === '0') {
-    return { name: env.USER || userInfo().username, home: homeOf(env) };
+    return { name: env.USER || userInfo().username, dir: configDir(env) };
   }
   const home = lookUp(uid).trim().split(':')[5];
   if (!home || !/^\d+$/.test(`${uid}${gid}`)) throw new AtmoError('NOT_FOUND', `The home directory of ${name} (user ${uid}) is not known`);
-  return { name, home, ids: { uid: Number(uid), gid: Number(gid) } };
+  return { name, dir: configDirIn(home), ids: { uid: Number(uid), gid: Number(gid) } };
 }
 
 /**

@@ -2,12 +2,14 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
+import { hasScreen } from '../browser.ts';
 import type { CliIo } from '../cli-io.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
 import type { HubClient } from '../hub/hub-client.ts';
 import { approverKeyFile, rawKeyOf, readApproverKey } from '../identity/approver-key.ts';
-import { approverKeyPath, type Credential, findCredential, homeOf, isLoopback, readLogin } from '../identity/credential.ts';
+import { approverKeyPath, type Credential, findCredential, isLoopback, readLogin } from '../identity/credential.ts';
+import { configDir } from '../identity/user-files.ts';
 import { type Block, paragraph, qrBlock } from '../terminal/blocks.ts';
 import { OPENING } from './hub.ts';
 
@@ -60,8 +62,7 @@ async function addressForOthers({ hub }: Invocation): Promise<string> {
 
 async function openHere(call: Invocation, link: string): Promise<void> {
   const { env, openFile } = call.io;
-  if (!env.DISPLAY && !env.WAYLAND_DISPLAY)
-    throw usage('There is no screen here to open a browser on; run "atmo monitor" and open the link that it shows');
+  if (!hasScreen(env)) throw usage('There is no screen here to open a browser on; run "atmo monitor" and open the link that it shows');
   await openPrivateLink(link, openFile, call.io);
   call.output.answer({ url: call.hub.url, opened: true }, () => `${call.hub.url} is open in your browser\n`);
 }
@@ -103,7 +104,7 @@ async function pageLogin(hub: HubClient, env: CliIo['env']): Promise<PageLogin> 
     );
   if (credential.source === 'owner') return ownersLogin(hub, credential);
   if (credential.source === 'login')
-    return { token: credential.token, ...personsKey(readLogin(env)?.person, approverKeyPath(homeOf(env))) };
+    return { token: credential.token, ...personsKey(readLogin(env)?.person, approverKeyPath(configDir(env))) };
   return { token: credential.token, ...(await enrolledKey(hub, env)) };
 }
 

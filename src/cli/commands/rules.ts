@@ -8,7 +8,7 @@ import type { HubMachineIo } from '../cli-io.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { allTools, objectsIn } from '../hub/answer-lists.ts';
 import type { HubClient } from '../hub/hub-client.ts';
-import { stateDirs } from '../identity/credential.ts';
+import { stateDirs } from '../identity/user-files.ts';
 import { parseJsonObject, readInput } from '../input.ts';
 import { cellText, textTable } from '../terminal/text-table.ts';
 import { requestCommand, typedParams } from '../tool-command.ts';

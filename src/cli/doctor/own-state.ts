@@ -4,7 +4,8 @@ import { toAtmoError } from '../../core/errors.ts';
 import { type CheckResult, type CheckSection, type Finding, failed, named, ok } from '../../doctor/check-result.ts';
 import { clockCheck, databaseChecks, directoryChecks, memoryBoundCheck, nodeCheck } from '../../doctor/machine-checks.ts';
 import type { CliIo } from '../cli-io.ts';
-import { findCredential, ownerTokenFile, stateDirs } from '../identity/credential.ts';
+import { findCredential, ownerTokenFile } from '../identity/credential.ts';
+import { stateDirs } from '../identity/user-files.ts';
 
 /** Returns the checks of a machine on which a hub runs or shall run. `network` are those of its interfaces and ports. */
 export async function hubMachineChecks(env: CliIo['env'], network: readonly CheckResult[]): Promise<readonly CheckSection[]> {

@@ -1,11 +1,12 @@
 import { createHash, createPublicKey, type KeyObject, randomBytes, verify, X509Certificate } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { connect, type DetailedPeerCertificate } from 'node:tls';
 import { challengeStatement } from '../../core/auth/principal.ts';
 import { AtmoError, systemCode } from '../../core/errors.ts';
 import type { CliIo } from '../cli-io.ts';
-import { configDir, homeOf, isLoopback, stateDirs } from '../identity/credential.ts';
+import { isLoopback } from '../identity/credential.ts';
+import { configDir, makePrivateDir, stateDirs } from '../identity/user-files.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Matches the error codes of Node.js and OpenSSL for a certificate that no trusted authority has signed. */
@@ -39,7 +40,7 @@ export async function trustAuthority(env: CliIo['env'], url: URL, fingerprint: s
     );
   }
   const file = pinFile(env, url);
-  mkdirSync(join(configDir(homeOf(env)), 'hubs'), { recursive: true, mode: 0o700 });
+  makePrivateDir(dirname(file));
   writeFileSync(file, found.toString(), { mode: 0o600 });
   return file;
 }
@@ -63,7 +64,7 @@ export function absentHubAdvice(url: string): string {
 
 function pinFile(env: CliIo['env'], url: URL): string {
   const name = createHash('sha256').update(url.host).digest('hex').slice(0, 16);
-  return join(configDir(homeOf(env)), 'hubs', `${name}.crt`);
+  return join(configDir(env), 'hubs', `${name}.crt`);
 }
 
 function plainFingerprint(fingerprint: string): string {

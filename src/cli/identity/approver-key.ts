@@ -1,12 +1,13 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { signStatement } from '../../codec/approval-statement.ts';
 import type { ApprovalDecision } from '../../core/auth/approvals.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { type JsonObject, objectsOf } from '../../core/json.ts';
 import type { CliIo } from '../cli-io.ts';
-import { approverKeyPath, homeOf, requirePrivate, stateDirs } from './credential.ts';
+import { approverKeyPath } from './credential.ts';
+import { configDir, makePrivateDir, requirePrivate, stateDirs } from './user-files.ts';
 
 /** Reads a private key (PKCS #8 in PEM, mode 0600). Throws STORAGE_FAILED if the file is absent, malformed or readable by others. */
 export function readApproverKey(path: string): KeyObject {
@@ -20,9 +21,10 @@ export function openApproverKey(path: string): KeyObject {
   if (existsSync(path)) return readApproverKey(path);
   const { privateKey } = generateKeyPairSync('ed25519');
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makePrivateDir(dirname(path));
     writeFileSync(path, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600, flag: 'wx' });
   } catch (cause) {
+    if (cause instanceof AtmoError) throw cause;
     throw new AtmoError('STORAGE_FAILED', `The key cannot be written to ${path}`, { path }, { cause });
   }
   return privateKey;
@@ -40,7 +42,7 @@ export function rawKeyOf(key: KeyObject): string {
 export function approverKeyFile(env: CliIo['env'], given: string | undefined): string {
   const named = given ?? env.ATMO_APPROVER_KEY_FILE;
   if (named) return named;
-  const files = [approverKeyPath(homeOf(env)), ...stateDirs(env).map((dir) => join(dir, 'owner.key'))];
+  const files = [approverKeyPath(configDir(env)), ...stateDirs(env).map((dir) => join(dir, 'owner.key'))];
   const found = files.find((file) => existsSync(file));
   if (found !== undefined) return found;
   throw new AtmoError(

@@ -1,18 +1,11 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AtmoError, systemCode } from '../../core/errors.ts';
-import { replaceFile } from '../../core/files/file-system.ts';
-import { type Json, type JsonObject, objectOf, tryParseJson } from '../../core/json.ts';
+import { type Json, objectOf } from '../../core/json.ts';
 import type { CliIo } from '../cli-io.ts';
+import { configDir, readJsonFile, requirePrivate, stateDirs, writePrivately } from './user-files.ts';
 
 type Environment = CliIo['env'];
-
-/** Returns the possible state directories, the most likely one first. If ATMO_STATE_DIR is set, returns only that directory. */
-export function stateDirs(env: Environment): readonly string[] {
-  if (env.ATMO_STATE_DIR) return [env.ATMO_STATE_DIR];
-  return ['/var/lib/atmosphere-edge', join(env.HOME ?? homedir(), '.local/state/atmosphere-edge')];
-}
 
 /** Returns the hub's URL: ATMO_URL if it is set, otherwise the https URL of the login. Without both, returns the URL of a local hub. */
 export function hubUrl(env: Environment): string {
@@ -66,7 +59,7 @@ export function findCredential(env: Environment): Credential | undefined {
   const login = readLogin(env);
   if (login?.url === hubUrl(env) && isSecureUrl(login.url)) {
     const { token, hubKey, signIn } = login;
-    const facts = { file: loginPath(homeOf(env)), ...(hubKey !== undefined && { hubKey }), ...(signIn && { renewable: login }) };
+    const facts = { file: loginPath(configDir(env)), ...(hubKey !== undefined && { hubKey }), ...(signIn && { renewable: login }) };
     return { token, source: 'login', login: facts };
   }
   return findOwnerCredential(env);
@@ -138,29 +131,19 @@ export interface Login {
   readonly signIn?: { readonly id: string; readonly expiresAt: string };
 }
 
-/** Returns the directory with a user's logins and keys: `~/.config/atmosphere-edge`, mode 0700. */
-export function configDir(home: string): string {
-  return join(home, '.config/atmosphere-edge');
+/** Returns the path of the approver key file in a user's directory. */
+export function approverKeyPath(dir: string): string {
+  return join(dir, 'approver.key');
 }
 
-/** Returns the user's home directory from the environment variables. */
-export function homeOf(env: CliIo['env']): string {
-  return env.HOME || homedir();
+/** Returns the path of the login file in a user's directory. */
+export function loginPath(dir: string): string {
+  return join(dir, 'login.json');
 }
 
-/** Returns the path of a user's approver key file. */
-export function approverKeyPath(home: string): string {
-  return join(configDir(home), 'approver.key');
-}
-
-/** Returns the path of a user's login file. */
-export function loginPath(home: string): string {
-  return join(configDir(home), 'login.json');
-}
-
-/** Deletes a user's login. Returns false if there was none. */
-export function removeLogin(home: string): boolean {
-  const path = loginPath(home);
+/** Deletes the login in a user's directory. Returns false if there was none. */
+export function removeLogin(dir: string): boolean {
+  const path = loginPath(dir);
   if (!existsSync(path)) return false;
   rmSync(path);
   return true;
@@ -168,7 +151,7 @@ export function removeLogin(home: string): boolean {
 
 /** Returns this user's login; undefined if there is none. Throws STORAGE_FAILED if other users could read the file. */
 export function readLogin(env: CliIo['env']): Login | undefined {
-  const path = loginPath(homeOf(env));
+  const path = loginPath(configDir(env));
   const { url, person, token, hub_key: hubKey, sign_in: signIn } = readJsonFile(path);
   if (typeof url !== 'string' || typeof person !== 'string' || typeof token !== 'string') return undefined;
   requirePrivate(path);
@@ -181,35 +164,9 @@ function signInOf(value: unknown): Login['signIn'] {
   return typeof id === 'string' && typeof expiresAt === 'string' ? { id, expiresAt } : undefined;
 }
 
-/** Returns the JSON object in a file. If the file is missing or has no such object, returns an empty object, as if nothing were stored. */
-export function readJsonFile(path: string): JsonObject {
-  try {
-    return objectOf(tryParseJson(readFileSync(path, 'utf8')));
-  } catch {
-    return {};
-  }
-}
-
-/** Throws STORAGE_FAILED, with the remedy, if other users can read the file. */
-export function requirePrivate(path: string): void {
-  const mode = statSync(path).mode & 0o777;
-  if ((mode & 0o077) === 0) return;
-  throw new AtmoError('STORAGE_FAILED', `${path} can be read by other users (mode ${mode.toString(8)}): run chmod 600 ${path}`, { path });
-}
-
-/** Writes the login with mode 0600. After a crash the file contains either the old or the new login. */
-export function writeLogin(home: string, { hubKey, signIn, ...rest }: Login): void {
-  const path = loginPath(home);
+/** Writes the login into a user's directory. After a crash the file contains either the old or the new login. */
+export function writeLogin(dir: string, { hubKey, signIn, ...rest }: Login): void {
+  const path = loginPath(dir);
   const kept = signIn && { id: signIn.id, expires_at: signIn.expiresAt };
   writePrivately(path, { ...rest, hub_key: hubKey, sign_in: kept }, `The login cannot be written to ${path}`);
-}
-
-/** Writes JSON to a file with mode 0600. After a crash the file has the old or the new content. Throws STORAGE_FAILED if writing fails. */
-export function writePrivately(path: string, value: object, problem: string): void {
-  try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    replaceFile(path, `${JSON.stringify(value)}\n`);
-  } catch (cause) {
-    throw new AtmoError('STORAGE_FAILED', `${problem}; free space or mend its permissions`, { path }, { cause });
-  }
 }

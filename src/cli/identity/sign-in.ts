@@ -3,7 +3,8 @@ import { plainCode, type SignInAction, signInStatement } from '../../core/auth/p
 import type { JsonObject } from '../../core/json.ts';
 import type { CliIo } from '../cli-io.ts';
 import { openApproverKey, rawKeyOf, readApproverKey } from './approver-key.ts';
-import { approverKeyPath, homeOf, type Login, writeLogin } from './credential.ts';
+import { approverKeyPath, type Login, writeLogin } from './credential.ts';
+import { configDir } from './user-files.ts';
 
 /** Sends a POST request without a token and returns the answer. Throws the hub's error. */
 export type Post = (path: string, body: JsonObject) => Promise<JsonObject>;
@@ -17,7 +18,7 @@ export async function signInWith(
   { env }: Pick<CliIo, 'env'>,
   invitation: { readonly url: string; readonly code: string; readonly label: string },
 ): Promise<Login> {
-  const key = openApproverKey(approverKeyPath(homeOf(env)));
+  const key = openApproverKey(approverKeyPath(configDir(env)));
   const code = plainCode(invitation.code);
   const body = { code, key: rawKeyOf(key), label: invitation.label, ...(await proofOf(post, key, ['accept', code])) };
   return stored(env, invitation.url, await post('/api/v1/sign-ins', body));
@@ -30,7 +31,7 @@ export function isDueForRenewal({ signIn }: Pick<Login, 'signIn'>, nowMs: number
 
 /** Renews the token of a login that was made with an invitation. Writes and returns the login. */
 export async function renewLogin(post: Post, { env }: Pick<CliIo, 'env'>, login: Login): Promise<Login> {
-  const key = readApproverKey(approverKeyPath(homeOf(env)));
+  const key = readApproverKey(approverKeyPath(configDir(env)));
   const id = login.signIn?.id ?? '';
   const answer = await post('/api/v1/sign-ins/renew', { sign_in_id: id, ...(await proofOf(post, key, ['renew', id])) });
   return stored(env, login.url, answer);
@@ -44,6 +45,6 @@ async function proofOf(post: Post, key: KeyObject, [action, subject]: readonly [
 
 function stored(env: CliIo['env'], url: string, { person, token, sign_in_id: id, expires_at: expiresAt }: JsonObject): Login {
   const login: Login = { url, person: String(person), token: String(token), signIn: { id: String(id), expiresAt: String(expiresAt) } };
-  writeLogin(homeOf(env), login);
+  writeLogin(configDir(env), login);
   return login;
 }

@@ -9,18 +9,8 @@ import { usage } from '../command.ts';
 import { HubClient } from '../hub/hub-client.ts';
 import { hubOfRawKey, hubOfStateDir, type KnownHub } from '../hub/hub-trust.ts';
 import { rawKeyOf } from '../identity/approver-key.ts';
-import {
-  type Credential,
-  configDir,
-  findCredential,
-  homeOf,
-  hubUrl,
-  isOwnersToken,
-  readJsonFile,
-  readLogin,
-  requirePrivate,
-  writePrivately,
-} from '../identity/credential.ts';
+import { type Credential, findCredential, hubUrl, isOwnersToken, readLogin } from '../identity/credential.ts';
+import { configDir, readJsonFile, requirePrivate, writePrivately } from '../identity/user-files.ts';
 import type { McpCredential } from './http-client.ts';
 
 /** Default permissions of an agent: it may read and control all devices. Dangerous calls still need an approval. */
@@ -81,7 +71,7 @@ export class AgentCredential implements McpCredential {
     this.#parts = parts;
     this.#name = name;
     this.#permissions = permissions;
-    this.#path = agentTokenPath(homeOf(parts.io.env), name);
+    this.#path = agentTokenPath(configDir(parts.io.env), name);
   }
 
   async token(): Promise<string> {
@@ -199,8 +189,8 @@ interface StoredAgentToken {
   readonly hubKey?: string;
 }
 
-function agentTokenPath(home: string, name: string): string {
-  return join(configDir(home), 'agents', `${name}.json`);
+function agentTokenPath(dir: string, name: string): string {
+  return join(dir, 'agents', `${name}.json`);
 }
 
 /** Returns the stored token; undefined if there is none. Throws STORAGE_FAILED if other users could read the file. */

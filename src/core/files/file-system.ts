@@ -71,7 +71,7 @@ export function parseJsonFile(path: string, text?: string): unknown {
 }
 
 /** Replaces the text of a file and sets its mode to 0600. After a power cut, the file has either the old or the new text. */
-export function replaceFile(path: string, text: string): void {
+export function replaceFile(path: string, text: string, platform: NodeJS.Platform = process.platform): void {
   const partial = `${path}.partial`;
   rmSync(partial, { force: true });
   const descriptor = openSync(partial, 'wx', 0o600);
@@ -82,7 +82,8 @@ export function replaceFile(path: string, text: string): void {
     closeSync(descriptor);
   }
   renameSync(partial, path);
-  syncPath(dirname(path));
+  // Windows has no function that syncs a folder.
+  if (platform !== 'win32') syncPath(dirname(path));
 }
 
 /** Runs a write that may fail, for example on a full disk. If it fails, calls `onFailure` instead of throwing. */

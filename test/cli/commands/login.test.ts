@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { CliIo } from '../../../src/cli/cli-io.ts';
 import { asUser, loginUser } from '../../../src/cli/commands/login.ts';
 import { findCredential } from '../../../src/cli/identity/credential.ts';
+import { configDirIn } from '../../../src/cli/identity/user-files.ts';
 import { challengeStatement } from '../../../src/core/auth/principal.ts';
 import { CALLER_TOKEN, makeApprovalHub, tokenOf } from '../approval-hub.ts';
 import { withDirectory } from '../cli-fixture.ts';
@@ -119,14 +120,14 @@ describe('behind sudo', () => {
 
   test.runIf(isRoot)('the user is the one who ran sudo, with the home of the user database', () => {
     const user = loginUser(SUDO, (uid) => `ann:x:${uid}:65534:Ann:/home/ann:/bin/sh\n`);
-    expect(user).toEqual({ name: 'ann', home: '/home/ann', ids: { uid: 65534, gid: 65534 } });
-    expect(loginUser({ ...SUDO, SUDO_UID: '0' })).toEqual({ name: 'root', home: '/root' });
+    expect(user).toEqual({ name: 'ann', dir: '/home/ann/.config/atmosphere-edge', ids: { uid: 65534, gid: 65534 } });
+    expect(loginUser({ ...SUDO, SUDO_UID: '0' })).toEqual({ name: 'root', dir: configDirIn(SUDO.HOME) });
     expect(() => loginUser({ ...SUDO, SUDO_UID: '4294900000' })).toThrow(expect.objectContaining({ code: 'NOT_FOUND' }));
   });
 
   test.runIf(isRoot)('the error for a user without access to the state directory names sudo and login', async () => {
     await withDirectory(async (dir) => {
-      const user = { name: 'ann', home: dir, ids: { uid: 65534, gid: 65534 } };
+      const user = { name: 'ann', dir, ids: { uid: 65534, gid: 65534 } };
       expect(() => asUser(user, () => findCredential({ ATMO_STATE_DIR: dir, HOME: '/nonexistent' }))).toThrow(
         expect.objectContaining({ code: 'UNAUTHENTICATED', message: expect.stringMatching(/"sudo atmo …".*"sudo atmo login"/) }),
       );
@@ -139,7 +140,7 @@ describe('behind sudo', () => {
       const home = join(dir, 'home');
       mkdirSync(home);
       chownSync(home, 65534, 65534);
-      const user = { name: 'ann', home, ids: { uid: 65534, gid: 65534 } };
+      const user = { name: 'ann', dir: home, ids: { uid: 65534, gid: 65534 } };
       asUser(user, () => mkdirSync(join(home, 'made')));
       expect(statSync(join(home, 'made')).uid).toBe(65534);
       const secret = join(dir, 'secret');

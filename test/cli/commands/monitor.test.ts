@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { CliIo } from '../../../src/cli/cli-io.ts';
 import { openApproverKey, rawKeyOf } from '../../../src/cli/identity/approver-key.ts';
 import { approverKeyPath, writeLogin } from '../../../src/cli/identity/credential.ts';
+import { configDir } from '../../../src/cli/identity/user-files.ts';
 import { type Login, loginOfFragment } from '../../../src/web/api/session.ts';
 import { TOKEN } from '../../http/http-fixture.ts';
 import { makeApprovalHub, tokenOf } from '../approval-hub.ts';
@@ -55,9 +56,9 @@ describe('atmo monitor', () => {
     await withDirectory(async (dir) => {
       const { env, run } = await makeHubWithPage(dir);
       const home = env.HOME ?? '';
-      writeLogin(home, { url: URL_HERE, person: 'ann', token: tokenOf('ann') });
+      writeLogin(configDir({ HOME: home }), { url: URL_HERE, person: 'ann', token: tokenOf('ann') });
       expect(loginIn((await run(['--json'])).json().link)).toEqual({ token: tokenOf('ann'), person: 'ann' });
-      const key = openApproverKey(approverKeyPath(home));
+      const key = openApproverKey(approverKeyPath(configDir({ HOME: home })));
       const { link, ...facts } = (await run(['--json'])).json();
       expect(facts).toEqual({ url: URL_HERE, person: 'ann', may_approve: true });
       expect(publicKeyOf(loginIn(link))).toBe(rawKeyOf(key));

@@ -1,0 +1,93 @@
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { hasScreen, opener } from '../../../src/cli/browser.ts';
+import { configDir, makePrivateDir, requirePrivate, restriction, stateDirs } from '../../../src/cli/identity/user-files.ts';
+import { replaceFile } from '../../../src/core/files/file-system.ts';
+import { withDirectory } from '../cli-fixture.ts';
+
+const WINDOWS = { USERPROFILE: 'C:\\Users\\Ann Lee', USERDOMAIN: 'STUDY', SystemRoot: 'C:\\Windows' };
+
+describe('the directory of logins and keys', () => {
+  test('is where each system keeps the settings of a user that stay on the machine', () => {
+    expect(configDir({ HOME: '/Users/ann' }, 'darwin')).toBe('/Users/ann/Library/Application Support/atmosphere-edge');
+    const local = { ...WINDOWS, LOCALAPPDATA: 'D:\\Ann\\Local', APPDATA: 'C:\\Users\\Ann Lee\\AppData\\Roaming' };
+    expect(configDir(local, 'win32')).toBe('D:\\Ann\\Local\\atmosphere-edge');
+    expect(configDir(WINDOWS, 'win32')).toBe('C:\\Users\\Ann Lee\\AppData\\Local\\atmosphere-edge');
+  });
+
+  test('on Linux is where XDG_CONFIG_HOME says, unless a login of before is in the home directory', async () => {
+    await withDirectory(async (dir) => {
+      const usual = join(dir, '.config/atmosphere-edge');
+      expect(configDir({ HOME: dir }, 'linux')).toBe(usual);
+      expect(configDir({ HOME: dir, XDG_CONFIG_HOME: 'relative' }, 'linux')).toBe(usual);
+      expect(configDir({ HOME: dir, XDG_CONFIG_HOME: '/settings' }, 'linux')).toBe('/settings/atmosphere-edge');
+      mkdirSync(usual, { recursive: true });
+      expect(configDir({ HOME: dir, XDG_CONFIG_HOME: '/settings' }, 'linux')).toBe(usual);
+    });
+  });
+
+  test('a hub keeps its state on no Windows, unless somebody names a directory', () => {
+    expect(stateDirs({ HOME: '/home/ann' }, 'linux')).toEqual(['/var/lib/atmosphere-edge', '/home/ann/.local/state/atmosphere-edge']);
+    expect(stateDirs(WINDOWS, 'win32')).toEqual([]);
+    expect(stateDirs({ ...WINDOWS, ATMO_STATE_DIR: 'E:\\hub' }, 'win32')).toEqual(['E:\\hub']);
+  });
+});
+
+describe('what other users can read', () => {
+  test('on Windows is restricted by icacls, by its whole path, to this user', () => {
+    expect(restriction('C:\\x y', WINDOWS, 'Ann Lee')).toEqual([
+      'C:\\Windows\\System32\\icacls.exe',
+      ['C:\\x y', '/inheritance:r', '/grant:r', 'STUDY\\Ann Lee:(OI)(CI)F', '/q'],
+    ]);
+  });
+
+  test('on Windows a directory is restricted once, before anything is in it, and there is none if that fails', async () => {
+    await withDirectory(async (dir) => {
+      const runs: string[] = [];
+      const system = (problem?: Error) => ({
+        platform: 'win32' as const,
+        env: WINDOWS,
+        user: () => 'Ann Lee',
+        run: (program: string, [folder = '']: readonly string[]) => {
+          runs.push(program);
+          expect(readdirSync(folder)).toEqual([]);
+          if (problem) throw problem;
+        },
+      });
+      const secrets = join(dir, 'secrets');
+      expect(() => makePrivateDir(secrets, system(new Error('refused')))).toThrow(expect.objectContaining({ code: 'STORAGE_FAILED' }));
+      expect(existsSync(secrets)).toBe(false);
+      makePrivateDir(secrets, system());
+      makePrivateDir(secrets, system());
+      expect(runs).toHaveLength(2);
+    });
+  });
+
+  test('elsewhere is a matter of modes, which Windows does not have', async () => {
+    await withDirectory(async (dir) => {
+      makePrivateDir(join(dir, 'a/b'));
+      expect(statSync(join(dir, 'a/b')).mode & 0o777).toBe(0o700);
+      const file = join(dir, 'login.json');
+      writeFileSync(file, '{}', { mode: 0o644 });
+      expect(() => requirePrivate(file, 'darwin')).toThrow(`chmod 600 ${file}`);
+      expect(() => requirePrivate(file, 'win32')).not.toThrow();
+      replaceFile(file, 'new', 'win32');
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+    });
+  });
+});
+
+describe('a file in the browser', () => {
+  test('is opened by a program that gets the path as one argument and interprets none of it', () => {
+    const hostile = 'C:\\Users\\a&calc.exe %PATH%\\open.html';
+    expect(opener(hostile, WINDOWS, 'win32')).toEqual(['C:\\Windows\\System32\\rundll32.exe', ['url.dll,FileProtocolHandler', hostile]]);
+    expect(opener('/tmp/a b.html', {}, 'darwin')).toEqual(['/usr/bin/open', ['/tmp/a b.html']]);
+    expect(opener('/tmp/a b.html', {}, 'linux')).toEqual(['xdg-open', ['/tmp/a b.html']]);
+  });
+
+  test('needs a screen, which Linux has not over SSH', () => {
+    expect([hasScreen({}, 'linux'), hasScreen({ WAYLAND_DISPLAY: 'wayland-0' }, 'linux')]).toEqual([false, true]);
+    expect([hasScreen({}, 'darwin'), hasScreen({}, 'win32')]).toEqual([true, true]);
+  });
+});
