@@ -11,6 +11,8 @@ import { AtmoError } from '../src/core/errors.ts';
 import { ROOT } from './bundle.ts';
 import { runTool } from './network-lab/run-tool.ts';
 import { writeAptRepository } from './package/apt-repository.ts';
+import { buildClientBundle } from './package/client-bundle.ts';
+import { buildClientPackage } from './package/client-package.ts';
 import { fetchBase } from './package/container-base.ts';
 import { writeContainerImage } from './package/container-image.ts';
 import { debianArchitecture } from './package/debian-architecture.ts';
@@ -38,6 +40,7 @@ const STEPS: readonly Step[] = [
   { name: 'deb', makes: 'Debian packages', run: buildPackages },
   { name: 'apt', makes: 'repository of apt, signed', run: buildRepository },
   { name: 'npm', makes: 'package of npm for programs', run: packForNpm },
+  { name: 'client', makes: 'client package, and bundle for hosts of agents', run: buildClient },
   { name: 'image', makes: 'container images', run: buildImages },
   { name: 'add-on', makes: 'add-on of Home Assistant', run: layOutAddOn },
   { name: 'bill', makes: 'bill of materials', run: writeBills },
@@ -58,6 +61,11 @@ async function buildRepository(release: Release): Promise<void> {
 async function packForNpm({ outdir }: Release): Promise<void> {
   process.chdir(ROOT);
   await runTool('npm', ['pack', '--silent', '--ignore-scripts=false', '--foreground-scripts=false', '--pack-destination', outdir]);
+}
+
+async function buildClient({ outdir, version }: Release): Promise<void> {
+  await buildClientPackage(outdir, { version });
+  await buildClientBundle(outdir, { version });
 }
 
 async function buildImages(release: Release): Promise<void> {

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { build, type Metafile, type Plugin } from 'esbuild';
 import { AtmoError } from '../../src/core/errors.ts';
 import { ROOT } from '../bundle.ts';
+import { versionOfCheckout } from './debian-package.ts';
 import { licenceTexts } from './software-bill.ts';
 
 const execute = promisify(execFile);
@@ -23,7 +24,7 @@ export interface ClientPackageOptions {
 }
 
 /** Builds the client package in `outdir`, the same bytes from the same sources. Resolves with the path of the file. */
-export async function buildClientPackage(outdir: string, { version = hubVersion() }: ClientPackageOptions = {}): Promise<string> {
+export async function buildClientPackage(outdir: string, { version = versionOfCheckout() }: ClientPackageOptions = {}): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'atmo-client-'));
   try {
     await layOutClient(folder, version);
@@ -36,7 +37,7 @@ export async function buildClientPackage(outdir: string, { version = hubVersion(
 }
 
 /** Writes the files of the client package into a folder. */
-async function layOutClient(folder: string, version: string): Promise<void> {
+export async function layOutClient(folder: string, version: string): Promise<void> {
   const { inputs } = await bundleClient(join(folder, PROGRAM), version);
   chmodSync(join(folder, PROGRAM), 0o755);
   for (const name of ['README.md', 'package.json']) cpSync(join(FORMS, name), join(folder, name));
@@ -93,9 +94,4 @@ function packedName(answer: unknown): string {
   const [packed] = Array.isArray(answer) ? answer : [];
   if (typeof packed?.filename === 'string') return packed.filename;
   throw new AtmoError('INTERNAL_ERROR', 'npm pack did not name the file that it wrote');
-}
-
-/** The version of this checkout. */
-export function hubVersion(): string {
-  return JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version;
 }

@@ -74,7 +74,7 @@ async function loginByInvitation(call: Invocation, text: string): Promise<void> 
   const { io } = call;
   const url = URL.parse(text);
   if (!url || !isSecureUrl(url.origin)) throw usage(`${JSON.stringify(text)} has to be an address such as https://hub.local:8081`);
-  const fingerprint = call.text('fingerprint')?.replace(/^SHA256:/i, '');
+  const fingerprint = call.text('fingerprint');
   if (fingerprint !== undefined && url.protocol === 'https:') await trustAuthority(io.env, url, fingerprint);
   const code = (await io.askSecret('Code of the invitation: ')) ?? (await readInput('-', io));
   if (code.trim() === '') throw usage('The code is missing: type it when you are asked, or give it on stdin');

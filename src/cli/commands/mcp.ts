@@ -4,6 +4,7 @@ import type { CliIo } from '../cli-io.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { hubUrl } from '../identity/credential.ts';
 import { AgentCredential, givenCredential, HOME_PERMISSIONS } from '../mcp/agent-credential.ts';
+import { agentOfSettings, applySettings } from '../mcp/host-settings.ts';
 import { type McpCredential, McpHttpClient, type McpMessage, paramsOf, parseLine, statedVersion } from '../mcp/http-client.ts';
 import { McpSession } from '../mcp/session.ts';
 import { McpStatelessRequests } from '../mcp/stateless-requests.ts';
@@ -21,6 +22,7 @@ export const mcp: Command = {
     view: { value: 'VIEW', help: 'devices or areas/AREA: every tool, typed, instead of the dozen that find and run them' },
   },
   async run(call) {
+    await applySettings(call);
     const credential = credentialOf(call);
     await requireCredential(credential, call);
     const client = new McpHttpClient({ url: hubUrl(call.io.env), path: pathOf(call.text('view')), fetch: call.io.fetch, credential });
@@ -29,7 +31,7 @@ export const mcp: Command = {
 };
 
 function credentialOf(call: Invocation): McpCredential {
-  const name = call.text('agent');
+  const name = call.text('agent') ?? agentOfSettings(call.io.env);
   const allowed = call.texts('allow').flatMap((text) => text.split(','));
   if (name === undefined && allowed.length > 0) throw usage('--allow says what --agent may do; ATMO_TOKEN says itself what it may');
   if (name === undefined) return givenCredential(call.io.env);

@@ -28,6 +28,12 @@ export function trustedAuthority(env: CliIo['env'], url: URL): string | undefine
   return undefined;
 }
 
+/** Returns whether the user has trusted the authority with this fingerprint for the URL before. */
+export function isPinned(env: CliIo['env'], url: URL, fingerprint: string): boolean {
+  const file = pinFile(env, url);
+  return existsSync(file) && plainFingerprint(new X509Certificate(readFileSync(file)).fingerprint256) === plainFingerprint(fingerprint);
+}
+
 /** Stores the server's certificate with this fingerprint as trusted. Throws PERMISSION_DENIED if the server has no such certificate. */
 export async function trustAuthority(env: CliIo['env'], url: URL, fingerprint: string): Promise<string> {
   const chain = await certificatesAt(url);
@@ -68,7 +74,10 @@ function pinFile(env: CliIo['env'], url: URL): string {
 }
 
 function plainFingerprint(fingerprint: string): string {
-  return fingerprint.replace(/[^0-9a-f]/gi, '').toLowerCase();
+  return fingerprint
+    .replace(/^SHA256:/i, '')
+    .replace(/[^0-9a-f]/gi, '')
+    .toLowerCase();
 }
 
 /** Returns the certificate chain of a server, its own certificate first. Sends no request to the server. */

@@ -1,13 +1,15 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LabHost } from '../../../scripts/network-lab/lab-host.ts';
+import { buildClientBundle } from '../../../scripts/package/client-bundle.ts';
 import { buildClientPackage } from '../../../scripts/package/client-package.ts';
 import { homeOf, standardHome } from '../../home/home-spec.ts';
 import { VirtualHome } from '../../home/virtual-home.ts';
+import { filesIn } from '../../scripts/zip-reader.ts';
 import { type LiveClient, legacyClient, modernClient } from '../mcp/mcp-clients.ts';
 import { RunningHub } from '../running-hub.ts';
 import { olderNodeFolder } from './older-node.ts';
@@ -149,6 +151,31 @@ describe.skipIf(OLDER_NODE === undefined)('on a machine with Node 20 and nothing
       events.kill('SIGKILL');
     }
   }, 150_000);
+});
+
+test('the bundle connects a host of agents with an invitation from its settings, also when the host starts it again', async () => {
+  const bundle = await buildClientBundle(join(dir, 'release'));
+  const folder = join(dir, 'host', 'extension');
+  const files = filesIn(readFileSync(bundle));
+  for (const [path, { text: content, mode }] of files) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), content, { mode });
+  }
+  const { server } = JSON.parse(files.get('manifest.json')?.text ?? '') as { server: { mcp_config: { args: readonly string[] } } };
+  const node = OLDER_NODE === undefined ? process.execPath : join(OLDER_NODE, 'node');
+  const { line, code } = await invitation();
+  const settings = { ATMO_URL: hub.url, ATMO_FINGERPRINT: line.at(-1) ?? '', ATMO_INVITATION: code, ATMO_TOKEN: '', ATMO_AGENT: 'desktop' };
+  const env = { ...laptopEnv(), HOME: join(dir, 'host'), ...settings };
+  const [program = '', word] = server.mcp_config.args.map((argument) => argument.replace(/\$\{__dirname\}/, folder));
+  expect(word).toBe('mcp');
+  for (const connect of [modernClient, legacyClient]) {
+    const client = await connect({ kind: 'stdio', words: [], env, atmo: laptop.command([node, program]) });
+    try {
+      expect((await client.tools()).map(({ name }) => name)).toContain('control_tool');
+    } finally {
+      await client.close();
+    }
+  }
 });
 
 test('the package is small, needs nothing else, and is the same from the same sources', async () => {
