@@ -116,6 +116,8 @@ export class App {
       if (other) void this.session.receiveLogin(other);
       this.#takeInvitation();
     });
+    // Somebody who opened an invitation in another tab comes back to this one.
+    document.addEventListener('visibilitychange', () => document.hidden || this.session.login || void this.session.restore());
     this.router.start();
     this.router.subscribe(() => this.worker.onNavigated());
     window.addEventListener('online', () => this.#stream.wake());

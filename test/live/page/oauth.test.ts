@@ -48,6 +48,17 @@ describe.skipIf(!HAS_CHROMIUM)(`access for an application${HAS_CHROMIUM ? '' : `
     await page.getByRole('button', { name: 'Sign in on this device' }).click();
   }
 
+  /** Signs a person in with an invitation in another tab, and comes back. */
+  async function signInElsewhere({ page }: OpenPage, person: string): Promise<void> {
+    const other = await page.context().newPage();
+    await other.goto(`${world.hub.url}/#invite=${await invitationOf(world, person)}`);
+    await other.getByRole('button', { name: 'Sign in on this device' }).click();
+    await other.getByRole('navigation').waitFor();
+    await other.close();
+    // Without a window no tab is ever hidden.
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+  }
+
   async function turnOn(program: OAuthProgram): Promise<unknown> {
     await world.device(LAMP).set('light', 'OnOff', 'OnOff', false);
     const { structuredContent } = await program.call('turn_on_light', { device_id: 'living-room-lamp' });
@@ -61,7 +72,7 @@ describe.skipIf(!HAS_CHROMIUM)(`access for an application${HAS_CHROMIUM ? '' : `
     await page.goto(program.authorizeUrl);
     await page.getByText('An application asks for access to this home').waitFor();
     expect(await page.locator('body').textContent()).not.toContain(NAME);
-    await signIn(opened, 'ann');
+    await signInElsewhere(opened, 'ann');
     await asks(opened).waitFor();
     await opened.settled();
     await page.getByText(/unknown to this hub/).waitFor();
@@ -174,7 +185,7 @@ describe.skipIf(!HAS_CHROMIUM)(`access for an application${HAS_CHROMIUM ? '' : `
     owner.complaints.length = 0;
   });
 
-  test('a press counts only in a window that had the focus, and no site can show the request in a frame', async () => {
+  test('a press counts only in a window that had the focus, and no site can show the request in a frame, but in a popup', async () => {
     await using program = await startProgram();
     await open(owner, program);
     await owner.bringToMiddle(allow(owner));
@@ -187,7 +198,7 @@ describe.skipIf(!HAS_CHROMIUM)(`access for an application${HAS_CHROMIUM ? '' : `
     await framed(owner, program.authorizeUrl);
   });
 
-  /** Opens a page of another site that has the request in a frame, and expects that the frame shows nothing of it. */
+  /** Opens a page of another site that has the request in a frame, and expects that the frame shows nothing of it, and that a popup stays a window of the site. */
   async function framed({ page, complaints }: OpenPage, url: string): Promise<void> {
     const site = createServer((_request, response) => response.setHeader('content-type', 'text/html').end(frameOf(url))).listen(
       0,
@@ -197,6 +208,12 @@ describe.skipIf(!HAS_CHROMIUM)(`access for an application${HAS_CHROMIUM ? '' : `
     await page.goto(`http://127.0.0.1:${(site.address() as AddressInfo).port}/`);
     await expect.poll(() => complaints.join()).toMatch(/frame-ancestors|X-Frame-Options/i);
     expect(page.frames().map((frame) => frame.url())).not.toContain(url);
+    const opening = page.waitForEvent('popup');
+    await page.evaluate(`void (window.opened = window.open(${JSON.stringify(url)}))`);
+    const popup = await opening;
+    await popup.getByRole('heading', { name: /asks for access/ }).waitFor();
+    expect(await page.evaluate('window.opened.closed')).toBe(false);
+    await popup.close();
     complaints.length = 0;
     site.closeAllConnections();
     site.close();
