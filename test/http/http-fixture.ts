@@ -17,6 +17,7 @@ import { CapabilityCatalogue } from '../../src/tools/registry/capability-catalog
 import { LexicalEntitySearch } from '../../src/tools/search/entity-search.ts';
 import { LexicalToolSearch } from '../../src/tools/search/tool-search.ts';
 import { agent, jobsHere, makePipeline, makeTool, owner } from '../calls/pipeline-fixture.ts';
+import { NO_OAUTH } from '../no-oauth.ts';
 import { NO_PEOPLE } from '../no-people.ts';
 
 export const PORT = 8081;
@@ -120,7 +121,7 @@ const unusedHttpParts: Pick<HttpApiCollaborators, 'meshDrops' | 'registrations' 
   meshDrops: () => ({}),
   registrations: { record: () => undefined, isManagedBy: () => false },
   signChallenge: () => new Uint8Array(),
-  oauth: undefined,
+  oauth: NO_OAUTH,
 };
 
 /** A httpApi over a real pipeline, without a socket. */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type OAuthForm, oauthError } from '../../core/auth/oauth.ts';
+import { type OAuthForm, oauthError, plainDescription } from '../../core/auth/oauth.ts';
 import { type AtmoError, toAtmoError } from '../../core/errors.ts';
 import { redirectWith } from './redirect-uri.ts';
 
@@ -103,14 +103,6 @@ export function errorRedirect(
 ): string {
   const error = typeof details.oauth_error === 'string' ? details.oauth_error : 'server_error';
   return redirectWith(redirectUri, { error, error_description: plainDescription(message), state, iss: issuer });
-}
-
-/** Returns a message in the characters that an error description may have (RFC 6749 §5.2). */
-export function plainDescription(message: string): string {
-  return message
-    .replaceAll('"', "'")
-    .replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, ' ')
-    .slice(0, 300);
 }
 
 /** Returns a parameter of a form. Throws `invalid_request` if it is missing, empty or too long. */

@@ -150,7 +150,7 @@ export function requireRedirect({ redirectUris }: OAuthClient, uri: string): voi
 
 function redirectUrisOf({ redirect_uris: given }: JsonObject): readonly string[] {
   if (given === undefined) return [];
-  const uris = textsOf(given);
+  const uris = Array.isArray(given) ? given.filter((uri) => typeof uri === 'string') : [];
   if (!Array.isArray(given) || uris.length !== given.length || uris.length > MAX_REDIRECT_URIS) {
     throw oauthError('invalid_redirect_uri', `redirect_uris has to be a list of at most ${MAX_REDIRECT_URIS} URIs`);
   }

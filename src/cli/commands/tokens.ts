@@ -68,7 +68,7 @@ const list = requestCommand({
   summary: 'the tokens that this hub made',
   examples: ['tokens'],
   request: ({ hub }) => hub.call('hub:list_tokens', {}),
-  text: (answer) => textTable(['TOKEN', 'AGENT', 'STATE', 'UNTIL', 'MAY'], objectsIn(answer, 'tokens').map(tokenRow)),
+  text: (answer) => textTable(['TOKEN', 'AGENT', 'CLIENT', 'STATE', 'UNTIL', 'MAY'], objectsIn(answer, 'tokens').map(tokenRow)),
 });
 
 /** A second name for `atmo tokens`, because people who know `token mint` and `token show` also type `token list`. */
@@ -186,8 +186,9 @@ function mintNote({ token_id: id, agent_id: agent, expires_at: until }: JsonObje
   return `token ${id} of ${agent}, until ${until}; keep its text, nobody can show it again. "atmo token revoke ${id}" ends it`;
 }
 
-function tokenRow({ token_id: id, agent_id: agent, state, expires_at: until, permissions }: JsonObject): readonly unknown[] {
-  return [id, agent, state, until, permissions];
+/** The client is what an application with access by OAuth calls itself; other tokens have none. */
+function tokenRow({ token_id: id, agent_id: agent, client, state, expires_at: until, permissions }: JsonObject): readonly unknown[] {
+  return [id, agent, client ?? '-', state, until, permissions];
 }
 
 /**

@@ -21,6 +21,14 @@ export function oauthErrorOf({ details }: AtmoError): OAuthErrorCode | undefined
   return OAUTH_ERRORS.find((known) => known === details.oauth_error);
 }
 
+/** Returns a message in the characters that an error description may have (RFC 6749 §5.2). */
+export function plainDescription(message: string): string {
+  return message
+    .replaceAll('"', "'")
+    .replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, ' ')
+    .slice(0, 300);
+}
+
 /** Parameters of a form (application/x-www-form-urlencoded), each at most once. */
 export type OAuthForm = Readonly<Record<string, Json | undefined>>;
 

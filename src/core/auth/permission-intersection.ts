@@ -4,9 +4,9 @@ import { type DeviceSection, type Grant, includesGrant, requireGrant } from './p
 const MAX_SECTION_LENGTH = 240;
 
 /**
- * Returns grants that cover exactly what both lists cover: areas of one list and types of the other become one grant for both. Only a single
- * resource and a group of devices have no common grant, because membership of a group changes; they are left out. Throws VALIDATION_ERROR if
- * a grant is malformed.
+ * Returns grants that cover only what both lists cover: areas of one list and types of the other become one grant for both. Left out is what
+ * no grant can say: a single resource in a group of devices, whose members change, and devices of two types of which each list has one.
+ * Throws VALIDATION_ERROR if a grant is malformed.
  */
 export function intersectPermissions(one: readonly string[], other: readonly string[]): readonly string[] {
   const others = other.map((text) => ({ text, grant: requireGrant(text) }));

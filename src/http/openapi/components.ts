@@ -50,7 +50,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   404: 'There is nothing of this name for the caller; details name what is near',
   409: 'It contradicts the present state, or the name fits several',
   413: 'The body is too large',
-  415: 'The body is no JSON',
+  415: 'The body is of another type than this takes',
   429: 'Too many requests; Retry-After says when the next one is possible',
 };
 /** The HTTP status of a refused request. */
@@ -58,14 +58,17 @@ export type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429;
 
 /**
  * Form of an error response. `Refused`: problem details. `RefusedCall`: problem details, or the envelope of the failed call. `RefusedRpc`:
- * problem details, or the error of JSON-RPC.
+ * problem details, or the error of JSON-RPC. `RefusedOAuth`: problem details, or the error of OAuth.
  */
-export type RefusalForm = 'Refused' | 'RefusedCall' | 'RefusedRpc';
+export type RefusalForm = 'Refused' | 'RefusedCall' | 'RefusedRpc' | 'RefusedOAuth';
 const CONTENTS: Readonly<Record<RefusalForm, object>> = {
   Refused: PROBLEM,
   RefusedCall: { ...PROBLEM, 'application/json': { schema: { $ref: '#/components/schemas/FailedCall' } } },
   RefusedRpc: { ...PROBLEM, 'application/json': { schema: { $ref: '#/components/schemas/RpcFailure' } } },
+  RefusedOAuth: { ...PROBLEM, 'application/json': { schema: { $ref: '#/components/schemas/OAuthFailure' } } },
 };
+/** Statuses that no endpoint for clients of OAuth has. */
+const NOT_OF_OAUTH = ['404', '409'];
 const OTHERWISE = 'Refused or failed; the status is that of the code';
 
 /** The `components` section of the OpenAPI document. */
@@ -74,7 +77,9 @@ export const COMPONENTS = {
   parameters: HEADERS,
   responses: Object.fromEntries(
     Object.entries(CONTENTS).flatMap(([form, content]) =>
-      Object.entries({ ...REFUSALS, Otherwise: OTHERWISE }).map(([status, description]) => [`${form}${status}`, { description, content }]),
+      Object.entries({ ...REFUSALS, Otherwise: OTHERWISE })
+        .filter(([status]) => form !== 'RefusedOAuth' || !NOT_OF_OAUTH.includes(status))
+        .map(([status, description]) => [`${form}${status}`, { description, content }]),
     ),
   ),
   schemas: Object.fromEntries(

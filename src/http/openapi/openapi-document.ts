@@ -14,7 +14,7 @@ interface OpenApiSources {
 const DESCRIPTION = `Devices as typed tools, for agents and people.
 
 Every error has \`error\` with \`code\`, \`message\`, \`details\` and \`retryable\` (\`Failure\`): problem details (RFC 9457) where a request was refused,
-the envelope of the call (\`FailedCall\`) where a call of a tool failed. Errors of JSON-RPC at the MCP endpoints have the same in \`error.data\`. A dangerous call answers 202 with code APPROVAL_REQUIRED until a person has approved it; the same
+the envelope of the call (\`FailedCall\`) where a call of a tool failed. Errors of JSON-RPC at the MCP endpoints have the same in \`error.data\`; clients of OAuth get \`OAuthFailure\` (RFC 6749). A dangerous call answers 202 with code APPROVAL_REQUIRED until a person has approved it; the same
 request then runs. \`?tools=true\` adds a path for each tool that the caller may call, with its own schemas.`;
 
 /** Returns an OpenAPI 3.1 document. It describes the routes, and has a path for each of the tools. */
@@ -44,6 +44,7 @@ export function openApiDocument({ routes, tools, definitionOf, version, url }: O
 }
 
 const JSON_TYPE = 'application/json';
+const FORM_TYPE = 'application/x-www-form-urlencoded';
 const MEDIA_TYPE = /\b(?:text|image|application)\/[a-z0-9.+-]+/g;
 const STREAM_EXAMPLES: Readonly<Record<string, string>> = {
   'text/event-stream': 'id: 1-7\nevent: device.changed\ndata: {"type":"device.changed","subject":"<device id>"}\n\n',
@@ -68,13 +69,14 @@ function routeOperation(route: Route, tool: ToolDefinition | undefined): object 
     tags: [tagOf(route.path)],
     ...(route.access === 'public' && { security: [] }),
     parameters: [...pathParameters(route), ...queryParameters(route), ...headerRefs(headersOf(route))],
-    ...(body && { requestBody: { required: false, content: { [JSON_TYPE]: { schema: body } } } }),
+    ...(body && { requestBody: { required: false, content: { [route.takes === 'form' ? FORM_TYPE : JSON_TYPE]: { schema: body } } } }),
     responses: { ...successes(route, tool), ...refusalRefs(refusalsOf(route), refusalForm(route)) },
   };
 }
 
-function refusalForm({ path }: Route): RefusalForm {
+function refusalForm({ path, access, body }: Route): RefusalForm {
   if (ENVELOPE_PATHS.has(path)) return 'RefusedCall';
+  if (path.startsWith('/oauth/') && access === 'public' && body) return 'RefusedOAuth';
   return tagOf(path) === 'mcp' ? 'RefusedRpc' : 'Refused';
 }
 
@@ -126,7 +128,7 @@ function refusalsOf(route: Route): readonly RefusalStatus[] {
   const hasInput = route.body !== undefined || Object.keys(route.query).length > 0 || route.path.includes(':');
   return [
     ...(hasInput ? ([400] as const) : []),
-    ...(route.access === 'token' ? ([401] as const) : []),
+    ...(route.access === 'token' || refusalForm(route) === 'RefusedOAuth' ? ([401] as const) : []),
     403,
     ...(route.path.includes(':') ? ([404, 409] as const) : []),
     ...(route.body ? ([413, 415] as const) : []),
@@ -247,6 +249,19 @@ const NAMES: Readonly<Record<string, string>> = {
   'POST /api/v1/tokens/inspect': 'inspectToken',
   'POST /api/v1/tokens/preview': 'previewToken',
   'POST /api/v1/tokens/rotate-owner': 'rotateOwnerToken',
+  'GET /oauth/authorize': 'getConsentPage',
+  'GET /oauth/device': 'getDevicePage',
+  'POST /oauth/register': 'registerClient',
+  'POST /oauth/token': 'getOAuthToken',
+  'POST /oauth/revoke': 'revokeOAuthToken',
+  'POST /oauth/device_authorization': 'authorizeDevice',
+  'POST /api/v1/oauth/requests': 'openConsentRequest',
+  'POST /api/v1/oauth/device-codes': 'openDeviceRequest',
+  'POST /api/v1/oauth/requests/{id}/preview': 'previewConsent',
+  'POST /api/v1/oauth/requests/{id}/allow': 'allowConsent',
+  'POST /api/v1/oauth/requests/{id}/deny': 'denyConsent',
+  'GET /api/v1/oauth/grants': 'listOAuthGrants',
+  'DELETE /api/v1/oauth/grants/{id}': 'endOAuthGrant',
   'GET /api/v1/rules': 'listRules',
   'POST /api/v1/rules/test': 'testRules',
   'GET /api/v1/audit': 'listAudit',
@@ -296,6 +311,8 @@ const NAMES: Readonly<Record<string, string>> = {
   'POST /mcp/areas/{area}': 'sendAreaMcp',
   'GET /mcp/areas/{area}': 'streamAreaMcp',
   'DELETE /mcp/areas/{area}': 'endAreaMcp',
+  'GET /.well-known/oauth-authorization-server': 'getAuthorizationServer',
+  'GET /.well-known/oauth-authorization-server/{path}': 'getAuthorizationServerOfPath',
   'GET /.well-known/oauth-protected-resource': 'getProtectedResource',
   'GET /.well-known/oauth-protected-resource/mcp': 'getMcpResource',
   'GET /.well-known/oauth-protected-resource/mcp/devices': 'getDevicesMcpResource',
@@ -344,6 +361,7 @@ const BY_PART: Readonly<Record<string, Tag>> = {
   'sign-ins': 'people',
   me: 'people',
   push: 'notices',
+  oauth: 'tokens',
   rules: 'audit',
   assets: 'monitor',
   'page-preferences': 'monitor',

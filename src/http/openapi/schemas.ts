@@ -56,6 +56,7 @@ export const CALL_SCHEMAS: NamedSchemas = {
     id: { type: ['string', 'number', 'null'] },
     error: record({ code: { type: 'integer', description: 'Code of JSON-RPC' }, message: text(), data: named('ToolError') }),
   }),
+  OAuthFailure: record({ error: text('Code of RFC 6749, RFC 7591 or RFC 8628'), error_description: text() }),
   ToolError: record({ code: CODE, message: text(), details: DETAILS, retryable: RETRYABLE }),
   CallAnswer: record(
     {

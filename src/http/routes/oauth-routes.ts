@@ -8,12 +8,13 @@ import {
   type OAuthRegistration,
   type OAuthTokens,
   oauthErrorOf,
+  plainDescription,
 } from '../../core/auth/oauth.ts';
 import type { Principal } from '../../core/auth/principal.ts';
 import { isoTime, parseIsoTime } from '../../core/clock.ts';
 import { areaKey } from '../../core/devices/device-names.ts';
 import { AtmoError, invalidInput } from '../../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject, present, textsOf } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, type JsonSchema, present, textsOf } from '../../core/json.ts';
 import { type Answer, json } from '../server/answer.ts';
 import type { TokenGuessLockout } from '../server/rate-limits.ts';
 import { defineRoute, type Route, type RouteRequest } from '../server/route.ts';
@@ -24,7 +25,13 @@ const MAX_QUERY_LENGTH = 8_192;
 const MAX_CODE_LENGTH = 64;
 const TEXT = { type: 'string' } as const;
 const TEXTS = { type: 'array', items: TEXT } as const;
+const COUNT = { type: 'integer', minimum: 0 } as const;
 const SCOPES = ['device:read:*', 'device:control:*', 'sensor:read:*'];
+
+/** Returns the schema of an object that has all of these properties. */
+function recordOf(properties: JsonSchema): JsonSchema {
+  return { type: 'object', required: Object.keys(properties), properties };
+}
 
 interface OAuthRouteCollaborators {
   readonly server: AuthorizationServer;
@@ -98,7 +105,7 @@ function clientRoutes({ endpoints }: AuthorizationServer): readonly Route[] {
       answers: {
         200: {
           description: 'an access token for at most an hour, and the next refresh token',
-          schema: { type: 'object', required: ['access_token', 'token_type', 'expires_in', 'refresh_token', 'scope'] },
+          schema: recordOf({ access_token: TEXT, token_type: TEXT, expires_in: COUNT, refresh_token: TEXT, scope: TEXT }),
         },
       },
       handle: (request) => answered(async () => json(tokensJson(await endpoints.token(request.body, at(request))))),
@@ -121,7 +128,7 @@ function clientRoutes({ endpoints }: AuthorizationServer): readonly Route[] {
       answers: {
         200: {
           description: 'codes for ten minutes',
-          schema: { type: 'object', required: ['device_code', 'user_code', 'verification_uri', 'expires_in', 'interval'] },
+          schema: recordOf({ device_code: TEXT, user_code: TEXT, verification_uri: TEXT, expires_in: COUNT, interval: COUNT }),
         },
       },
       handle: (request) =>
@@ -262,8 +269,7 @@ async function answered(work: () => Promise<Answer>): Promise<Answer> {
 
 function oauthAnswer(error: OAuthErrorCode, message: string): Answer {
   const status = error === 'invalid_client' ? 401 : error === 'temporarily_unavailable' ? 429 : 400;
-  const description = message.replaceAll('"', "'").replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, ' ');
-  return json({ error, error_description: description.slice(0, 300) }, status);
+  return json({ error, error_description: plainDescription(message) }, status);
 }
 
 function unreadable(): Answer {
@@ -358,7 +364,7 @@ function flagIn(choice: JsonObject, name: (typeof SWITCHES)[number]): boolean {
 function namesIn(choice: JsonObject, name: 'areas' | 'kinds'): 'all' | readonly string[] {
   const value: Json | undefined = choice[name];
   if (value === 'all') return value;
-  const names = textsOf(value);
+  const names = Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
   if (Array.isArray(value) && names.length === value.length) return names;
   throw invalidInput(`choice.${name} has to be "all" or a list of names`);
 }

@@ -29,7 +29,7 @@ export class LocalDeviceGroups implements ResourceGroups, DeviceFacts {
   isMember(resource: string, { by, name }: ResourceGroup): boolean {
     const end = resource.indexOf('/');
     const device = end < 0 ? resource : resource.slice(0, end);
-    return by === 'type' ? this.typesOf(device).has(name) : this.areaOf(device) === this.areaMeant(name);
+    return by === 'type' ? countsAs(this.typesOf(device), name) : this.areaOf(device) === this.areaMeant(name);
   }
 
   areaOf(device: string): string | undefined {
@@ -179,4 +179,15 @@ export function typesAndFamilies(types: readonly string[]): ReadonlySet<string> 
   const slugs = types.map(typeSlug);
   const sensors = slugs.some((one) => /-(sensor|detector|alarm)$/.test(one)) ? ['sensor'] : [];
   return new Set([...slugs, ...types.flatMap((type) => ofType.get(type) ?? []), ...sensors]);
+}
+
+/** Names of the types and families of locks and valves. */
+const GUARDED: ReadonlySet<string> = typesAndFamilies(['DoorLock', 'DoorLockController', 'WaterValve', 'IrrigationSystem']);
+
+/**
+ * Returns whether a grant for a type covers a device of these types. A device that is a lock or valve, whatever else it is, counts as that
+ * alone: a grant for lights must not open a door because the lock has a lamp.
+ */
+function countsAs(types: ReadonlySet<string>, name: string): boolean {
+  return types.has(name) && (GUARDED.has(name) || !(types.has('lock') || types.has('valve')));
 }

@@ -24,6 +24,8 @@ export interface LabOptions extends HomeOptions {
   /** Texts of metadata documents by address; every other address cannot be read. */
   readonly documents?: Readonly<Record<string, string>>;
   readonly devices?: readonly Device[];
+  /** Fetches metadata documents instead of `documents`. */
+  readonly fetch?: FetchPublic;
   readonly proxyUrl?: string;
 }
 
@@ -32,18 +34,20 @@ export async function oauthLab({
   documents = {},
   devices = [makeDevice('hall-lamp', { area: 'Hall' })],
   proxyUrl,
+  fetch,
   ...options
 }: LabOptions = {}) {
   const home = await household(options);
   const { tokens, granted, audit, clock, people, grants, store } = home;
   const fetched: string[] = [];
-  const fetchPublic: FetchPublic = async ({ url, maxBytes }) => {
+  const fromDocuments: FetchPublic = async ({ url, maxBytes }) => {
     fetched.push(url);
     const text = documents[url];
     if (text === undefined) throw new AtmoError('PERMISSION_DENIED', `${url} is not on the public internet`);
     if (text.length > maxBytes) throw new AtmoError('PAYLOAD_TOO_LARGE', `${url} has more than ${maxBytes} bytes`);
     return { status: 200, url, headers: new Headers(), body: new TextEncoder().encode(text) };
   };
+  const fetchPublic = fetch ?? fromDocuments;
   const logger = silentLogger;
   const time = tokens.time;
   const server = makeAuthorizationServer({ audit, clock, logger, store, time, tokens: tokens.issuer, grants, people, fetchPublic });

@@ -106,7 +106,7 @@ describe('atmo token mint', () => {
 describe('tokens that exist', () => {
   test('are listed, shown from an argument or stdin, and revoked', async () => {
     const { run, asked } = makeHub();
-    expect((await run(['tokens'])).out).toMatch(/0000 +helper +valid +2026-01-02T00:00:00.000Z +device:control:lamp\n/);
+    expect((await run(['tokens'])).out).toMatch(/0000 +helper +- +valid +2026-01-02T00:00:00.000Z +device:control:lamp\n/);
     expect((await run(['token', 'show', 'at1.x'])).out).toMatch(/state +revoked/);
     await run(['token', 'show', '-'], { stdin: 'at1.y\n' });
     expect((await run(['token', 'revoke', '0'.repeat(32)])).out).toMatch(/is revoked, with all/);

@@ -32,12 +32,17 @@ interface SuiteEnded extends Ended {
   readonly results: Readonly<Record<string, ScenarioResult>>;
 }
 
+/** The program of the conformance suite. */
+export function conformanceProgram(): string {
+  return join(FOLDER, 'node_modules/@modelcontextprotocol/conformance/dist/index.js');
+}
+
 /**
  * Runs the conformance suite of the protocol against a server, by the requirements of one revision. Scenarios that the revision does not
  * require are run as well; they change nothing about the exit code.
  */
 export async function conformance(url: string, revision: string): Promise<SuiteEnded> {
-  const program = join(FOLDER, 'node_modules/@modelcontextprotocol/conformance/dist/index.js');
+  const program = conformanceProgram();
   const outDir = mkdtempSync(join(tmpdir(), 'mcp-conformance-results-'));
   const expected = join(CHECKS, `expected-${revision}.yaml`);
   const words = ['--url', url, '--requirements', revision, '--expected-failures', expected, '--output-dir', outDir];

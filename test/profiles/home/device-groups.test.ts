@@ -31,6 +31,20 @@ describe('device groups', () => {
     expect([is('meter', 'type', 'sensor'), is('meter', 'area', 'kids-room'), is('gone', 'type', 'light')]).toEqual([true, false, false]);
   });
 
+  test('a lock or valve counts as that alone, so that a grant for lamps or sensors never opens it', () => {
+    const lock = described('DoorLock', {
+      device: { id: parseDeviceId('lock'), deviceTypes: ['DoorLock', 'DimmableLight', 'ContactSensor'] },
+    });
+    const valve = described('WaterValve', { device: { id: parseDeviceId('valve'), deviceTypes: ['WaterValve', 'OnOffPlugInUnit'] } });
+    const groups = new LocalDeviceGroups(new FakeHome(lock, valve), NO_DEVICE_FACTS);
+    const groupsOf = (id: string) =>
+      ['lock', 'door-lock', 'valve', 'light', 'dimmable-light', 'sensor', 'contact-sensor', 'plug'].filter((name) =>
+        groups.isMember(id, { by: 'type', name }),
+      );
+    expect([groupsOf('lock'), groupsOf('valve')]).toEqual([['lock', 'door-lock'], ['valve']]);
+    expect(groups.typesOf('lock').has('light')).toBe(true);
+  });
+
   test('a device is named with its parts, and with its id where another device has its name and room', () => {
     const twin = described('DimmableLight', { device: { id: parseDeviceId('lamp-2'), name: lamp.device.name, area: "kids' ROOM" } });
     const named = (home: FakeHome) => new LocalDeviceGroups(home, NO_DEVICE_FACTS).namedDevice('lamp');

@@ -1,0 +1,213 @@
+import { describe, expect, test } from 'vitest';
+import { HOST, TOKEN } from '../../http/http-fixture.ts';
+import { ANN, browser, TIM } from '../people/people-fixture.ts';
+import { oauthLab } from './oauth-fixture.ts';
+
+const DAY_MS = 86_400_000;
+const endReason = (lab: Awaited<ReturnType<typeof oauthLab>>) =>
+  lab.notes.findLast(({ event }) => event === 'oauth.grant_ended')?.data.reason;
+
+describe('an access ends', () => {
+  test('when the person is removed', async () => {
+    const lab = await oauthLab();
+    const { access, renewal, clientId } = await lab.connected({ token: await lab.signedInToken(TIM) });
+    await lab.people.remove('tim');
+    expect([lab.isValid(access), endReason(lab)]).toEqual([false, 'signed_out']);
+    expect((await lab.refresh(clientId, renewal)).json.error).toBe('invalid_grant');
+  });
+
+  test('when the person gets another role, and comes not back with the old one', async () => {
+    const lab = await oauthLab();
+    const { access, renewal, clientId } = await lab.connected({ token: await lab.signedInToken(ANN) });
+    await lab.people.change({ ...ANN, role: 'child' });
+    expect([lab.isValid(access), endReason(lab)]).toEqual([false, 'role_changed']);
+    await lab.people.change(ANN);
+    expect((await lab.refresh(clientId, renewal)).json.error).toBe('invalid_grant');
+  });
+
+  test('when the person has signed out everywhere, and not before', async () => {
+    const lab = await oauthLab();
+    const [phone, laptop] = [await lab.signedIn(ANN, browser()), await lab.signedIn(ANN, browser())];
+    const { access } = await lab.connected({ token: phone.token });
+    await lab.people.endSignIn(phone.signIn.id);
+    expect(lab.isValid(access)).toBe(true);
+    await lab.people.endSignIn(laptop.signIn.id);
+    expect([lab.isValid(access), endReason(lab)]).toEqual([false, 'signed_out']);
+  });
+
+  test('when one of its tokens is revoked in the list of tokens, or its client revokes it', async () => {
+    const lab = await oauthLab();
+    const one = await lab.connected();
+    const renewed = (await lab.refresh(one.clientId, one.renewal)).json.access_token;
+    lab.tokens.issuer.revoke(lab.tokens.issuer.principalOf(one.access).token?.id ?? '');
+    expect([lab.isValid(renewed), endReason(lab)]).toEqual([false, 'token_revoked']);
+    for (const text of ['renewal', 'access'] as const) {
+      const other = await lab.connected();
+      const revoked = (clientId: string) => lab.form('/oauth/revoke', { token: other[text], client_id: clientId });
+      expect((await revoked('c-other')).status).toBe(200);
+      expect(lab.isValid(other.access)).toBe(true);
+      expect((await revoked(other.clientId)).status).toBe(200);
+      expect([lab.isValid(other.access), endReason(lab)]).toEqual([false, 'revoked_by_client']);
+    }
+  });
+
+  test('at the end that the person chose, to the minute', async () => {
+    const lab = await oauthLab();
+    const until = new Date(lab.clock.now() + 90 * 60_000).toISOString();
+    const { renewal, clientId } = await lab.connected({ chosen: lab.choice({ until }) });
+    lab.clock.advance(3_600_000);
+    const { json } = await lab.refresh(clientId, renewal);
+    expect(json.expires_in).toBe(1_800);
+    lab.clock.advance(30 * 60_000);
+    expect((await lab.refresh(clientId, json.refresh_token)).json.error).toBe('invalid_grant');
+    expect((await lab.get('/api/v1/oauth/grants', TOKEN)).json.grants).toEqual([]);
+  });
+
+  test('at a start, for tokens whose access a crash has left', async () => {
+    const lab = await oauthLab();
+    const { access } = await lab.connected();
+    for (const { key } of lab.store.entries('oauth.grants')) lab.store.delete('oauth.grants', key);
+    const again = await oauthLab({ clock: lab.clock, store: lab.store, hub: lab.hub });
+    expect(again.isValid(access)).toBe(false);
+  });
+});
+
+describe('an access', () => {
+  test('goes on after a restart, with its token, its refresh token and its address', async () => {
+    const lab = await oauthLab();
+    const { access, renewal, clientId } = await lab.connected();
+    const again = await oauthLab({ clock: lab.clock, store: lab.store, hub: lab.hub });
+    expect((await again.get('/api/v1/devices', access)).status).toBe(401);
+    expect((await again.json('/mcp', { jsonrpc: '2.0', id: 1, method: 'ping' }, access)).status).not.toBe(401);
+    expect((await again.refresh(clientId, renewal)).status).toBe(200);
+  });
+
+  test('takes a repeated refresh token after a crash between storing and answering', async () => {
+    const lab = await oauthLab();
+    const { renewal, clientId } = await lab.connected();
+    await lab.refresh(clientId, renewal);
+    const again = await oauthLab({ clock: lab.clock, store: lab.store, hub: lab.hub });
+    expect((await again.refresh(clientId, renewal)).status).toBe(200);
+  });
+
+  test('gets narrower with its person at once, and never wider than it was shown', async () => {
+    const lab = await oauthLab();
+    const { access, renewal, clientId } = await lab.connected({
+      token: await lab.signedInToken(ANN),
+      chosen: lab.choice({ kinds: ['light'] }),
+    });
+    await lab.people.change({ ...ANN, limits: { rooms: ['hall'] } });
+    expect(lab.isValid(access)).toBe(false);
+    const narrow = (await lab.refresh(clientId, renewal)).json;
+    expect(narrow.scope.split(' ').toSorted()).toEqual(
+      ['device:control', 'device:read', 'sensor:read'].map((action) => `${action}:@area/hall/@type/light`),
+    );
+    await lab.people.change(ANN);
+    const wide = (await lab.refresh(clientId, narrow.refresh_token)).json;
+    expect(wide.scope).toContain('device:control:@type/light');
+    expect(wide.scope).not.toMatch(/\*|lock|plug/);
+  });
+
+  test('waits for the hours in which its person is admitted, and does not end', async () => {
+    const lab = await oauthLab();
+    const hours = { from: '00:00', to: '23:00' };
+    const at = new Date(lab.clock.now());
+    const { renewal, clientId } = await lab.connected({ token: await lab.signedInToken({ ...TIM, limits: { hours } }) });
+    lab.clock.advance(((23 * 60 + 30 - (at.getHours() * 60 + at.getMinutes()) + 1_440) % 1_440) * 60_000);
+    const refused = await lab.refresh(clientId, renewal);
+    expect([refused.status, refused.json.error]).toEqual([429, 'temporarily_unavailable']);
+    lab.clock.advance(DAY_MS / 24);
+    expect((await lab.refresh(clientId, renewal)).status).toBe(200);
+  });
+
+  test('has an agent named like its client, the same when it asks again and another than that of anybody else', async () => {
+    const lab = await oauthLab();
+    const ann = await lab.signedInToken(ANN);
+    const agentOf = (access: string) => lab.tokens.issuer.inspect(access).principal.id;
+    const { access, clientId } = await lab.connected({ token: ann });
+    expect(agentOf(access)).toBe('claude-ai');
+    expect(agentOf((await lab.connected({ token: ann })).access)).toBe('claude-ai-2');
+    const again = await lab.consent(lab.query(clientId), ann);
+    expect(agentOf((await lab.exchange(clientId, again.searchParams.get('code') ?? '')).json.access_token)).toBe('claude-ai');
+    for (const [name, agent] of [
+      ['Ann', 'ann-2'],
+      ['Owner', 'owner-2'],
+      ['monitor', 'monitor-2'],
+      ['hub', 'hub-2'],
+      ['Żółć', 'zo-c'],
+      ['日本', 'application'],
+    ]) {
+      const other = await lab.register({ client_name: name });
+      const code = (await lab.consent(lab.query(other), ann)).searchParams.get('code') ?? '';
+      expect(agentOf((await lab.exchange(other, code)).json.access_token)).toBe(agent);
+    }
+  });
+
+  test('of an application that a later person is called like makes it no person', async () => {
+    const lab = await oauthLab();
+    const { access } = await lab.connected();
+    await lab.people.add({ ...ANN, name: 'claude-ai' });
+    expect(lab.people.personOf(lab.tokens.issuer.inspect(access).principal)).toBeUndefined();
+  });
+
+  test('is listed with its client, person, agent, rights and last use', async () => {
+    const lab = await oauthLab();
+    const { access } = await lab.connected({ token: await lab.signedInToken(ANN) });
+    lab.clock.advance(60_000);
+    await lab.get('/mcp', access);
+    const [grant] = (await lab.get('/api/v1/oauth/grants', TOKEN)).json.grants;
+    expect(grant).toMatchObject({ client_name: 'Claude AI', client_host: 'chat.example', agent_id: 'claude-ai', person: 'ann' });
+    expect(Date.parse(grant.last_used_at) - Date.parse(grant.created_at)).toBe(60_000);
+    expect(Date.parse(grant.expires_at)).toBe(Date.parse(grant.created_at) + 90 * DAY_MS);
+    expect(lab.tokens.issuer.list().find((record) => record.grant === grant.id)).toMatchObject({
+      agentId: 'claude-ai',
+      client: 'Claude AI',
+    });
+  });
+
+  test('is noted in the audit log from the registration to the end', async () => {
+    const lab = await oauthLab();
+    const { clientId, renewal } = await lab.connected();
+    await lab.refresh(clientId, renewal);
+    await lab.form('/oauth/revoke', { token: renewal, client_id: clientId });
+    expect(lab.events().filter((event) => event.startsWith('oauth.'))).toEqual([
+      'oauth.client_registered',
+      'oauth.consent_given',
+      'oauth.grant_begun',
+      'oauth.token_renewed',
+      'oauth.grant_ended',
+    ]);
+  });
+});
+
+test('the metadata name the issuer under which the client came, also behind a proxy and with a path inserted', async () => {
+  const lab = await oauthLab({ proxyUrl: 'https://hub.example.org/' });
+  for (const path of ['', '/mcp', '/mcp/areas/Hall']) {
+    const { json } = await lab.get(`/.well-known/oauth-authorization-server${path}`);
+    expect(json).toMatchObject({
+      issuer: `http://${HOST}`,
+      code_challenge_methods_supported: ['S256'],
+      token_endpoint_auth_methods_supported: ['none'],
+    });
+    expect((await lab.get(`/.well-known/oauth-protected-resource${path}`)).json.authorization_servers).toEqual([`http://${HOST}`]);
+  }
+  const proxied = await lab.httpApi.app.request('http://hub.example.org/.well-known/oauth-authorization-server', {
+    headers: { host: 'hub.example.org' },
+  });
+  expect(await proxied.json()).toMatchObject({ issuer: 'https://hub.example.org', token_endpoint: 'https://hub.example.org/oauth/token' });
+});
+
+test('the page of a consent is not kept, is in no frame and tells nobody from where it came', async () => {
+  const lab = await oauthLab();
+  for (const path of ['/oauth/authorize?client_id=x&unknown=1', '/oauth/device?user_code=BBBB-BBBB', '/oauth/device']) {
+    const { status, headers } = await lab.get(path);
+    expect(status).toBe(200);
+    expect([headers.get('cache-control'), headers.get('referrer-policy'), headers.get('x-frame-options')]).toEqual([
+      'no-store',
+      'no-referrer',
+      'DENY',
+    ]);
+    expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+    expect(headers.get('set-cookie')).toBeNull();
+  }
+});
