@@ -52,6 +52,8 @@ export interface AuthorizationRequest {
   readonly client: AuthorizationClient;
   /** The host, or the scheme of an application, to which the answer is sent; absent for a device, which asks the hub for it. */
   readonly redirect_host?: string;
+  /** True for a device, which can claim to be any application: nothing is sent to an address of the application. */
+  readonly is_device: boolean;
   readonly resource: string;
   readonly expires_at: string;
   readonly choices: ConsentChoices;
@@ -291,6 +293,20 @@ export function firstLife(choices: ConsentChoices, nowMs: number): ConsentLife |
 /** Returns whether the page may send a person to this address. Other schemes, such as `javascript:`, could run code. */
 export function isAnswerAddress(url: string): boolean {
   return URL.canParse(url) && ANSWER_SCHEME.test(new URL(url).protocol);
+}
+
+/**
+ * Returns how far the hub knows the application: `document` if the answer goes to an address that the application's own document names;
+ * `local` if it goes to a program on the machine of the browser, where every program can name that document; `unknown` for all others.
+ */
+export function trustIn({ client, is_device: isDevice, redirect_host: host = '' }: AuthorizationRequest): 'unknown' | 'local' | 'document' {
+  if (isDevice || client.kind === 'registered') return 'unknown';
+  return isOnThisMachine(host) ? 'local' : 'document';
+}
+
+/** Returns whether a resource is more than the MCP endpoint of the hub: its HTTP interface, or all of it. */
+export function isWholeHub(resource: string): boolean {
+  return !URL.canParse(resource) || !/^\/mcp(?:\/|$)/.test(new URL(resource).pathname);
 }
 
 /** Returns whether an answer goes to a program on the machine of the browser: a loopback host, or the scheme of an application. */

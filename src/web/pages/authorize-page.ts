@@ -3,11 +3,12 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { escapeAllHidden } from '../../core/untrusted-text.ts';
 import {
   Authorization,
-  type AuthorizationClient,
   type AuthorizationRequest,
   type AuthorizationStage,
   grantsNothing,
   isOnThisMachine,
+  isWholeHub,
+  trustIn,
 } from '../api/authorization.ts';
 import { formValues } from '../components/form-values.ts';
 import { dateTimeWords, dateWords, timeWords } from '../components/formatting.ts';
@@ -135,23 +136,19 @@ function shown(words: string): string {
 }
 
 /** Returns who asks and where the answer goes, as the hub knows it. */
-function facts({ client, redirect_host: target, resource }: AuthorizationRequest): TemplateResult {
+function facts(request: AuthorizationRequest): TemplateResult {
+  const { client, redirect_host: target, resource } = request;
   return html`<dl class="facts narrow">
     <dt>${text('authorize.name')}</dt><dd><bdi>${shown(client.name)}</bdi></dd>
-    <dt>${text('authorize.known_as')}</dt><dd>${knownAs(client)}</dd>
+    <dt>${text('authorize.known_as')}</dt><dd>${knownAs(request)}</dd>
     ${target === undefined ? nothing : html`<dt>${text('authorize.goes_to')}</dt><dd><bdi>${shown(target)}</bdi>${isOnThisMachine(target) ? ` (${text('authorize.this_machine')})` : nothing}</dd>`}
-    <dt>${text('authorize.resource')}</dt><dd><code>${shown(resource)}</code></dd>
+    <dt>${text('authorize.resource')}</dt><dd><code>${shown(resource)}</code>${isWholeHub(resource) ? ` (${text('authorize.whole_hub')})` : nothing}</dd>
   </dl>`;
 }
 
-/** Returns how far the hub knows the application. Any program on a machine can name the document of another one that answers there. */
-function trustIn({ client, redirect_host: target = '' }: AuthorizationRequest): 'unknown' | 'local' | 'document' {
-  if (client.kind === 'registered') return 'unknown';
-  return isOnThisMachine(target) ? 'local' : 'document';
-}
-
-function knownAs({ kind, host, registered_at: at }: AuthorizationClient): unknown {
-  if (kind === 'metadata_document') return textWith('authorize.document', { host: html`<bdi>${shown(host ?? '')}</bdi>` });
+function knownAs({ client, is_device: isDevice }: AuthorizationRequest): unknown {
+  const { kind, host, registered_at: at } = client;
+  if (kind === 'metadata_document' && !isDevice) return textWith('authorize.document', { host: html`<bdi>${shown(host ?? '')}</bdi>` });
   return at === undefined ? text('authorize.unknown') : text('authorize.unknown_since', { date: dateWords(at) });
 }
 

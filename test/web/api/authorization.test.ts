@@ -2,13 +2,16 @@ import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/core/json.ts';
 import {
   Authorization,
+  type AuthorizationRequest,
   type ConsentChoices,
   firstLife,
   grantsNothing,
   initialChoice,
   isAnswerAddress,
   isOnThisMachine,
+  isWholeHub,
   livesWithin,
+  trustIn,
   untilOf,
 } from '../../../src/web/api/authorization.ts';
 import { HubError } from '../../../src/web/api/hub-client.ts';
@@ -31,6 +34,7 @@ const REQUEST = {
   request_id: 'r/1',
   client: { name: 'Claude', host: 'claude.ai', kind: 'registered' },
   redirect_host: '127.0.0.1:7777',
+  is_device: false,
   resource: 'http://hub/mcp',
   expires_at: '2026-05-01T12:10:00.000Z',
   choices: { ...CHOICES },
@@ -206,7 +210,8 @@ describe('a request of an application', () => {
 
 describe('a code of a device', () => {
   test('that is wrong can be entered again; the right one is decided here, and the browser stays', async () => {
-    const { redirect_host: _, ...request } = REQUEST;
+    const { redirect_host: _, ...rest } = REQUEST;
+    const request = { ...rest, is_device: true };
     const wrong = new HubError('NOT_FOUND', 'No device shows this code', { status: 404 });
     const { flow, sent, visited } = flowWith({
       [PATHS.code]: [wrong, request],
@@ -257,3 +262,28 @@ test.each([
   ['localhost.example.com', false],
   ['127.0.0.1.example.com', false],
 ])('an answer to %s stays on the machine: %s', (host, isLocal) => expect(isOnThisMachine(host)).toBe(isLocal));
+
+describe('how far an application is known', () => {
+  const request = (kind: 'registered' | 'metadata_document', more: object = {}): AuthorizationRequest => ({
+    ...REQUEST,
+    client: { name: 'Claude', host: 'claude.ai', kind },
+    redirect_host: 'claude.ai',
+    ...more,
+  });
+
+  test('its document counts only where the answer goes to an address that the document names', () => {
+    expect(trustIn(request('metadata_document'))).toBe('document');
+    expect(trustIn(request('metadata_document', { redirect_host: 'localhost' }))).toBe('local');
+    expect(trustIn(request('metadata_document', { redirect_host: 'com.example.app:' }))).toBe('local');
+    expect(trustIn(request('registered'))).toBe('unknown');
+  });
+
+  test('a device is unknown whatever document it names', () => {
+    expect(trustIn(request('metadata_document', { redirect_host: undefined, is_device: true }))).toBe('unknown');
+  });
+
+  test('a resource beside the MCP endpoint is the interface of the page too', () => {
+    for (const path of ['/mcp', '/mcp/devices', '/mcp/areas/kitchen']) expect(isWholeHub(`https://hub.example${path}`), path).toBe(false);
+    for (const path of ['', '/', '/api', '/api/v1', '/mcpx']) expect(isWholeHub(`https://hub.example${path}`), path).toBe(true);
+  });
+});
