@@ -84,7 +84,12 @@ export class McpEndpoint implements AsyncDisposable {
     this.#catalogue = collaborators.catalogue;
     this.#sessions = new SessionStore(collaborators);
     const { clock, authenticator } = collaborators;
-    this.#channels = new NotificationChannels({ clock, authenticator, onEnd: (id) => this.#sessions.drop(id) });
+    this.#channels = new NotificationChannels({
+      clock,
+      authenticator,
+      onEnd: (id) => this.#sessions.drop(id),
+      onTokenEnd: (id) => this.#sessions.park(id),
+    });
   }
 
   readonly notifier: McpNotifier = {

@@ -34,6 +34,8 @@ interface ChannelCollaborators {
   readonly authenticator: Pick<Authenticator, 'isStillValid'>;
   /** Called when the channel has ended, except when the hub stops. */
   readonly onEnd?: (id: string) => void;
+  /** Called instead when the token of a channel has ended and its grant of OAuth may give another. */
+  readonly onTokenEnd?: (id: string) => void;
 }
 
 /**
@@ -44,11 +46,13 @@ export class NotificationChannels implements AsyncDisposable {
   readonly #clock: Clock;
   readonly #authenticator: ChannelCollaborators['authenticator'];
   readonly #onEnd: (id: string) => void;
+  readonly #onTokenEnd: (id: string) => void;
   readonly #places = new Map<string, ChannelEntry>();
   #stopChecks: (() => void) | undefined;
 
-  constructor({ clock, authenticator, onEnd = () => {} }: ChannelCollaborators) {
+  constructor({ clock, authenticator, onEnd = () => {}, onTokenEnd = onEnd }: ChannelCollaborators) {
     this.#onEnd = onEnd;
+    this.#onTokenEnd = onTokenEnd;
     this.#clock = clock;
     this.#authenticator = authenticator;
   }
@@ -130,9 +134,18 @@ export class NotificationChannels implements AsyncDisposable {
 
   #check(): void {
     const idleSinceMs = this.#clock.monotonic() - CHANNEL_LIMITS.idleMs;
-    for (const { channel, usedAtMs, readers } of [...this.#places.values()]) {
-      if (!this.#isValid(channel) || (readers === 0 && usedAtMs <= idleSinceMs)) this.end(channel.id);
+    for (const place of [...this.#places.values()]) {
+      const { channel, usedAtMs, readers } = place;
+      if (!this.#isValid(channel)) this.#endWithToken(place);
+      else if (readers === 0 && usedAtMs <= idleSinceMs) this.end(channel.id);
     }
+  }
+
+  #endWithToken(place: ChannelEntry): void {
+    const { id, principal } = place.channel;
+    if (principal.token?.grant === undefined) this.#onEnd(id);
+    else this.#onTokenEnd(id);
+    this.#close(place);
   }
 
   #isValid({ principal }: NotificationChannel): boolean {

@@ -26,8 +26,8 @@ interface SessionOptions {
 /** A session of MCP 2025-11-25 and before, from `initialize` to DELETE. */
 export class ServerSession implements McpSession, NotificationChannel {
   readonly id: string;
-  readonly principal: Principal;
   readonly view: McpView;
+  #principal: Principal;
   readonly #subscriptions = new Set<string>();
   readonly #onChange: () => void;
   #opening: JsonObject | undefined;
@@ -37,7 +37,7 @@ export class ServerSession implements McpSession, NotificationChannel {
 
   constructor(offer: McpServerOptions, { principal, view }: McpRequester, { id = randomUUID(), onChange }: SessionOptions) {
     this.id = id;
-    this.principal = principal;
+    this.#principal = principal;
     this.view = view;
     this.#onChange = () => onChange(this);
     this.#server = makeServer(offer, { era: 'legacy', session: this });
@@ -46,6 +46,11 @@ export class ServerSession implements McpSession, NotificationChannel {
       eventStore: new SessionEvents(),
       retryInterval: RETRY_MS,
     });
+  }
+
+  /** The principal of the last request. Its token may be a later one of the same grant. */
+  get principal(): Principal {
+    return this.#principal;
   }
 
   get subscriptions(): ReadonlySet<string> {
@@ -89,6 +94,7 @@ export class ServerSession implements McpSession, NotificationChannel {
 
   /** Responds to a POST with its parsed `body`, to a GET or to a DELETE. */
   async handle(requester: McpRequester, request: Request, body?: unknown): Promise<Response> {
+    this.#principal = requester.principal;
     const wasInitialized = this.isInitialized;
     if (isJsonObject(body as JsonObject)) this.#remember(body as JsonObject);
     const options = { authInfo: authInfoOf(requester), ...(body !== undefined && { parsedBody: body }) };

@@ -52,10 +52,13 @@ export const SESSION_RETENTION = {
 const SPACE = 'mcp.sessions';
 const KEY = 'all';
 
-/** Returns the owner of a session. Each token is a separate owner, because an agent's tokens may have different grants and expiry. */
+/**
+ * Returns the owner of a session. Each token is a separate owner, because an agent's tokens may have different permissions and expiry. The
+ * tokens of one grant of OAuth are one owner: each replaces the one before it every hour.
+ */
 export function sessionOwner(principal: Principal): string {
   const { token } = principal;
-  return token ? `${principalKey(principal)} ${token.id}` : principalKey(principal);
+  return token ? `${principalKey(principal)} ${token.grant ?? token.id}` : principalKey(principal);
 }
 
 /**
@@ -98,6 +101,15 @@ export class SessionStore implements Disposable {
     const wasLive = this.#live.delete(id);
     const wasKept = this.#earlier?.delete(sha256Hex(id)) ?? false;
     if (wasLive || wasKept) this.#noteChange();
+  }
+
+  /** Keeps a session whose token has ended, so that it can be resumed with the next token of the same grant. */
+  park(id: string): void {
+    const session = this.#live.get(id);
+    this.drop(id);
+    if (!session?.facts) return;
+    const hash = sha256Hex(id);
+    this.#earlierOnes().set(hash, { hash, owner: sessionOwner(session.principal), ...session.facts, savedAtMs: this.#clock.now() });
   }
 
   /** Writes pending changes. Called when the hub stops. */

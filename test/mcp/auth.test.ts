@@ -32,9 +32,20 @@ describe('who comes to the MCP door', () => {
       expect(json).toEqual({
         resource: `http://${HOST}${resource}`,
         resource_name: 'atmosphere-edge',
+        authorization_servers: [`http://${HOST}`],
         bearer_methods_supported: ['header'],
         scopes_supported: ['device:read:*', 'device:control:*', 'sensor:read:*'],
       });
+    }
+  });
+
+  it('reads of no authorization server where the owner has switched it off', async () => {
+    const { httpApi } = makeHttpApi({ oauth: undefined });
+    expect((await ask(httpApi, '/.well-known/oauth-protected-resource/mcp', { token: null })).json).not.toHaveProperty(
+      'authorization_servers',
+    );
+    for (const path of ['/.well-known/oauth-authorization-server', '/oauth/authorize', '/oauth/token', '/api/v1/oauth/grants']) {
+      expect((await ask(httpApi, path)).status).toBe(404);
     }
   });
 

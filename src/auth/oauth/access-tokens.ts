@@ -1,4 +1,4 @@
-import type { TokenFacts } from '../../core/auth/principal.ts';
+import type { Principal } from '../../core/auth/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 
 /** The access token of a grant. */
@@ -16,6 +16,8 @@ export interface GrantedToken {
 export class GrantedTokens {
   readonly #tokens = new Map<string, GrantedToken>();
   readonly #listeners = new Set<(tokenId: string, grantId: string) => void>();
+  /** Principals with their grants, cached so that each request gets the same object. */
+  readonly #marked = new WeakMap<Principal, Principal>();
 
   /** Adds a token, and forgets those that have expired. */
   add(tokenId: string, token: GrantedToken, nowMs: number): void {
@@ -29,18 +31,28 @@ export class GrantedTokens {
   }
 
   /**
-   * Throws TOKEN_INVALID if the token, or the one that it comes from, belongs to a grant for another address than that of the operation,
-   * which is written like `POST /mcp`. Otherwise calls the listeners.
+   * Returns the principal, with its grant if its token belongs to one. Throws TOKEN_INVALID if the token, or the one that it comes from,
+   * belongs to a grant for another address than that of the operation, which is written like `POST /mcp`. Otherwise calls the listeners.
    */
-  admit({ chain }: Pick<TokenFacts, 'chain'>, operation: string): void {
-    const root = chain[0] ?? '';
+  admit(principal: Principal, operation: string): Principal {
+    const root = principal.token?.chain[0] ?? '';
     const token = this.#tokens.get(root);
-    if (!token) return;
+    if (!token) return principal;
     const path = operation.slice(operation.indexOf(' ') + 1).replace(/[?#].*$/s, '');
     if (!token.paths.some((own) => path === own || path.startsWith(`${own}/`))) {
       throw new AtmoError('TOKEN_INVALID', `The token was given for ${token.paths.join(' and ')} of this hub and is good for nothing else`);
     }
     for (const listener of this.#listeners) listener(root, token.grantId);
+    return this.#withGrant(principal, token.grantId);
+  }
+
+  /** A token that an agent has derived stands for itself alone. */
+  #withGrant(principal: Principal, grant: string): Principal {
+    const { token } = principal;
+    if (token?.chain.length !== 1) return principal;
+    const marked = this.#marked.get(principal) ?? { ...principal, token: { ...token, grant } };
+    this.#marked.set(principal, marked);
+    return marked;
   }
 
   /** Calls the listener with each use of a token of a grant. */

@@ -38,9 +38,8 @@ export class TokenAuthenticator implements Authenticator {
   async authenticate(credentials: Credentials): Promise<Authenticated> {
     try {
       const authenticated = await this.#authenticate(credentials);
-      const { token } = authenticated.principal;
-      if (token) this.#ports.granted.admit(token, credentials.operation);
-      return authenticated;
+      const principal = this.#ports.granted.admit(authenticated.principal, credentials.operation);
+      return principal === authenticated.principal ? authenticated : { ...authenticated, principal };
     } catch (thrown) {
       await this.#ports.refusals.write(toAtmoError(thrown), credentials.operation);
       throw thrown;

@@ -22,6 +22,8 @@ export interface TokenFacts {
   /** Ids of the only hubs on which the token may be used. If absent, the token may be used on every hub of the mesh. */
   readonly allowedNodes?: readonly string[];
   readonly maxHops?: number;
+  /** Id of the grant of OAuth to which the token belongs. Its next tokens stand for the same access. */
+  readonly grant?: string;
   /** Rate limits of all tokens in the chain. Each call counts towards all of these limits. */
   readonly rateLimits: readonly (RateLimit & { readonly tokenId: string })[];
 }

@@ -178,7 +178,7 @@ describe('nobody is sent', () => {
     ['the registered address', CALLBACK, 'chat.example'],
     ['a loopback address with any port', 'http://127.0.0.1:55555/cb', '127.0.0.1'],
     ['a loopback address without a port', 'http://127.0.0.1/cb', '127.0.0.1'],
-    ['a private scheme', PRIVATE, 'com.example.app'],
+    ['a private scheme', PRIVATE, 'com.example.app:'],
     ['an address with a query', 'https://chat.example/q?x=1', 'chat.example'],
   ])('elsewhere than to the own addresses, such as %s', async (_, uri, host) => {
     expect((await lab.open(lab.query(clientId, { redirect_uri: uri }))).json.redirect_host).toBe(host);

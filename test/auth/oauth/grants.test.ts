@@ -72,6 +72,42 @@ describe('an access ends', () => {
   });
 });
 
+describe('a session of MCP', () => {
+  const INITIALIZE = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
+  const accept = { accept: 'application/json, text/event-stream' };
+  const begun = async (lab: Awaited<ReturnType<typeof oauthLab>>, token: string) => {
+    const answer = await lab.json('/mcp', { jsonrpc: '2.0', id: 1, method: 'initialize', params: INITIALIZE }, token, accept);
+    const session = { ...accept, 'mcp-session-id': answer.headers.get('mcp-session-id') ?? '', 'mcp-protocol-version': '2025-11-25' };
+    await lab.json('/mcp', { jsonrpc: '2.0', method: 'notifications/initialized' }, token, session);
+    return (by: string) => lab.json('/mcp', { jsonrpc: '2.0', id: 2, method: 'ping' }, by, session);
+  };
+
+  test('goes on with the next token of its access, before and after the one before has ended', async () => {
+    const lab = await oauthLab();
+    const { access, renewal, clientId } = await lab.connected();
+    const ping = await begun(lab, access);
+    const second = (await lab.refresh(clientId, renewal)).json;
+    expect([(await ping(access)).status, (await ping(second.access_token)).status]).toEqual([200, 200]);
+    for (let count = 0; count < 3; count++) {
+      lab.clock.advance(19 * 60_000);
+      expect((await ping(second.access_token)).status).toBe(200);
+    }
+    lab.clock.advance(5 * 60_000);
+    expect((await ping(second.access_token)).status).toBe(401);
+    const third = (await lab.refresh(clientId, second.refresh_token)).json.access_token;
+    expect((await ping(third)).status).toBe(200);
+  });
+
+  test('is not there for another access, even of the same client and person', async () => {
+    const lab = await oauthLab();
+    const { access, clientId } = await lab.connected();
+    const ping = await begun(lab, access);
+    const code = (await lab.consent(lab.query(clientId))).searchParams.get('code') ?? '';
+    const other = (await lab.exchange(clientId, code)).json.access_token;
+    expect([(await ping(other)).status, (await ping(access)).status]).toEqual([404, 200]);
+  });
+});
+
 describe('an access', () => {
   test('goes on after a restart, with its token, its refresh token and its address', async () => {
     const lab = await oauthLab();
