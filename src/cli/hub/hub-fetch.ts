@@ -4,6 +4,8 @@ import { Readable } from 'node:stream';
 import type { CliIo } from '../cli-io.ts';
 import { trustedAuthority } from './hub-trust.ts';
 
+/** A connection without data for so long is dead, for example after the machine slept. `fetch` of Node has the same limit. */
+const IDLE_MS = 300_000;
 /** Statuses of responses that have no body (Fetch standard, null body status). */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
@@ -35,6 +37,7 @@ function fetchThrough(agent: Agent, url: URL, { method = 'GET', headers, body, s
     reject(new TypeError('fetch failed', { cause: new TypeError(`redirected to ${answered.location}`) }));
   });
   outgoing.once('error', (cause) => reject(signal?.aborted ? signal.reason : new TypeError('fetch failed', { cause })));
+  outgoing.setTimeout(IDLE_MS, () => outgoing.destroy(new TypeError('the hub sent nothing for five minutes')));
   outgoing.end(body ?? undefined);
   return promise;
 }

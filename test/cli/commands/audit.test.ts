@@ -16,7 +16,7 @@ async function hubWith(fixture: AuditFixture, calls: number) {
   await fixture.fill(audit, calls);
   const setup = makeHttpApi();
   for (const tool of auditTools(audit)) setup.registry.register(tool);
-  const run = async (argv: readonly string[], io: Partial<Pick<CliIo, 'signal' | 'sleep'>> = {}) => {
+  const run = async (argv: readonly string[], io: Partial<Pick<CliIo, 'signal' | 'sleep' | 'fetch'>> = {}) => {
     const ran = await atmo(['audit', ...argv], { fetch: fetchFrom(setup.httpApi), ...io });
     return { ...ran, lines: () => ran.out.split(/\r?\n/).filter((line) => line !== '') };
   };
@@ -66,6 +66,23 @@ describe('atmo audit tail', () => {
     const { lines } = await run(['tail', '--follow', '--json', '--limit', '1'], { signal: ended.signal, sleep: pause });
     const seqs = lines().map((line) => JSON.parse(line).seq);
     expect(seqs).toEqual(Array.from({ length: 721 }, (_, index) => index + 3));
+  });
+
+  test('--follow waits for a hub that is away, and then shows what was missed', async () => {
+    await using fixture = new AuditFixture();
+    const { audit, run, setup } = await hubWith(fixture, 1);
+    const ended = new AbortController();
+    let pauses = 0;
+    const sleep = async () => {
+      if (++pauses === 4) ended.abort();
+      if (pauses === 2) await fixture.fill(audit, 1);
+    };
+    const isAway = () => pauses === 1 || pauses === 2;
+    const fetch: CliIo['fetch'] = (url, init) =>
+      isAway() ? Promise.reject(new TypeError('fetch failed')) : fetchFrom(setup.httpApi)(url, init);
+    const { lines, err } = await run(['tail', '--follow', '--json', '--limit', '1'], { signal: ended.signal, sleep, fetch });
+    expect(lines().map((line) => JSON.parse(line).seq)).toEqual([3, 4, 5]);
+    expect(err).toMatch(/^No hub answers at .*; this goes on as soon as the hub answers\nthe hub answers again\n$/);
   });
 });
 
