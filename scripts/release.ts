@@ -17,6 +17,7 @@ import { fetchBase } from './package/container-base.ts';
 import { writeContainerImage } from './package/container-image.ts';
 import { debianArchitecture } from './package/debian-architecture.ts';
 import { buildDebianPackage, type PackageOptions, packageFile, versionOfCheckout } from './package/debian-package.ts';
+import { buildPythonClient } from './package/python-client.ts';
 import { changesOf } from './package/release-notes.ts';
 import { SigningKey } from './package/signing-key.ts';
 import { softwareBill } from './package/software-bill.ts';
@@ -41,6 +42,7 @@ const STEPS: readonly Step[] = [
   { name: 'apt', makes: 'repository of apt, signed', run: buildRepository },
   { name: 'npm', makes: 'package of npm for programs', run: packForNpm },
   { name: 'client', makes: 'client package, and bundle for hosts of agents', run: buildClient },
+  { name: 'python', makes: 'client for Python', run: async ({ outdir }) => void (await buildPythonClient(outdir)) },
   { name: 'image', makes: 'container images', run: buildImages },
   { name: 'add-on', makes: 'add-on of Home Assistant', run: layOutAddOn },
   { name: 'bill', makes: 'bill of materials', run: writeBills },

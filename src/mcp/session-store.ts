@@ -40,8 +40,10 @@ export const SESSION_RETENTION = {
   keptMs: 24 * 3_600_000,
   /** Time in which changes are collected into one write. */
   gatherMs: 1_000,
-  /** Minimum time between two writes. After a power cut the changes of this time are lost. */
+  /** Time between two writes when there are many. After a power cut the changes of this time are lost. */
   writeEveryMs: 30_000,
+  /** Number of writes that need not wait for `writeEveryMs`, so that the few sessions of a usual home are stored at once. */
+  burst: 8,
   /** Interval of writes if nothing changes. Each write renews the time from which `keptMs` counts. */
   renewEveryMs: 6 * 3_600_000,
   /** Maximum length of a session that is stored. */
@@ -73,7 +75,9 @@ export class SessionStore implements Disposable {
   /** Sessions of an earlier process that no client has resumed yet, by the hash of their id. They are read when they are first needed. */
   #earlier: Map<string, StoredSession> | undefined;
   #isChanged = false;
-  #writtenMs = Number.NEGATIVE_INFINITY;
+  /** Writes that may follow at once. A new one comes every `writeEveryMs`. */
+  #credit: number = SESSION_RETENTION.burst;
+  #creditedMs: number;
   #stopTimer: (() => void) | undefined;
   #isClosed = false;
 
@@ -81,6 +85,7 @@ export class SessionStore implements Disposable {
     this.#store = store;
     this.#clock = clock;
     this.#logger = logger;
+    this.#creditedMs = clock.monotonic();
   }
 
   /** Records that a session was begun, resumed or changed. */
@@ -124,7 +129,15 @@ export class SessionStore implements Disposable {
     if (this.#isClosed || this.#isChanged) return;
     this.#isChanged = true;
     const { gatherMs, writeEveryMs } = SESSION_RETENTION;
-    this.#writeIn(Math.max(gatherMs, this.#writtenMs + writeEveryMs - this.#clock.monotonic()));
+    this.#addCredit();
+    this.#writeIn(Math.max(gatherMs, (1 - this.#credit) * writeEveryMs));
+  }
+
+  #addCredit(): void {
+    const { burst, writeEveryMs } = SESSION_RETENTION;
+    const nowMs = this.#clock.monotonic();
+    this.#credit = Math.min(burst, this.#credit + (nowMs - this.#creditedMs) / writeEveryMs);
+    this.#creditedMs = nowMs;
   }
 
   #writeIn(delayMs: number): void {
@@ -138,7 +151,8 @@ export class SessionStore implements Disposable {
   /** Writes the sessions. Only logs a failure, because the requests have succeeded and the next change causes another write. */
   #write(): void {
     this.#isChanged = false;
-    this.#writtenMs = this.#clock.monotonic();
+    this.#addCredit();
+    this.#credit = Math.max(0, this.#credit - 1);
     const savedAtMs = this.#clock.now();
     const live = [...this.#live.values()].flatMap(({ id, principal, facts }) =>
       facts ? [{ hash: sha256Hex(id), owner: sessionOwner(principal), ...facts, savedAtMs }] : [],

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { ClientOptions } from 'openapi-fetch';
 import { foreignPackages } from '../../scripts/foreign-packages.ts';
+import { type JsonObject, objectOf, textsOf } from '../../src/core/json.ts';
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '../..');
@@ -73,6 +74,37 @@ export async function generateClient(document: unknown): Promise<string> {
 /** Writes the program, with one text in place of another. */
 export function writeProgram(folder: string, name = 'use-hub.ts', [from, to]: readonly [string, string] = ['', '']): void {
   writeFileSync(join(folder, name), PROGRAM.replace(from, to));
+}
+
+/**
+ * A program that calls each operation and reads what it refuses by one type. Refusals of JSON-RPC have that type in their data; those of OAuth
+ * are a word, as RFC 6749 §5.2 says.
+ */
+export function everyOperation(document: JsonObject): string {
+  const calls = Object.entries(objectOf(document.paths)).flatMap(([path, methods]) =>
+    Object.entries(objectOf(methods)).map(([method, operation]) => {
+      const isRpc = textsOf(objectOf(operation).tags).includes('mcp');
+      const reader = path.startsWith('/oauth/') ? 'oauthCodeOf' : isRpc ? 'rpcCodeOf' : 'codeOf';
+      return `  codes.push(${reader}((await client.${method.toUpperCase()}('${path}', {} as never)).error));`;
+    }),
+  );
+  return `import createClient from 'openapi-fetch';
+import type { components, paths } from './hub.d.ts';
+
+type Failure = components['schemas']['Failure'];
+const codeOf = (failure: Failure | undefined): string | undefined => failure?.error.code;
+const rpcCodeOf = (failure: Failure | components['schemas']['RpcFailure'] | undefined): string | undefined =>
+  failure && 'data' in failure.error ? failure.error.data.code : undefined;
+const oauthCodeOf = (failure: Failure | { error: string } | undefined): string | undefined =>
+  typeof failure?.error === 'string' ? failure.error : failure?.error.code;
+
+export async function callAll() {
+  const client = createClient<paths>();
+  const codes: (string | undefined)[] = [];
+${calls.join('\n')}
+  return codes;
+}
+`;
 }
 
 /** What the compiler says of programs; nothing when they are right. It reads the types of the client once for all of them. */

@@ -4,7 +4,7 @@ import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { MetricRegistry } from '../metrics.ts';
 import type { HealthSource } from '../ports.ts';
-import { json } from '../server/answer.ts';
+import { json, problemHeaders } from '../server/answer.ts';
 import type { QueryField } from '../server/query.ts';
 import { defineRoute, type Route } from '../server/route.ts';
 import type { CertificateFacts, CertificateManager } from '../tls/certificate-manager.ts';
@@ -54,7 +54,7 @@ function healthRoute({ health, clock, signChallenge, port }: SystemCollaborators
     query: { challenge: CHALLENGE_FIELD },
     answers: {
       200: { description: 'ok or degraded', schema: HEALTH },
-      503: { description: 'starting or stopping', schema: HEALTH },
+      503: { description: 'starting or stopping', schema: { allOf: [{ $ref: '#/components/schemas/Failure' }, HEALTH] } },
     },
     handle(_request, { challenge }) {
       const { status, nodeId, version, startedAtMs, problems } = health.health();
@@ -62,7 +62,11 @@ function healthRoute({ health, clock, signChallenge, port }: SystemCollaborators
       const isUp = status === 'ok' || status === 'degraded';
       const signature = challenge === undefined ? undefined : signChallenge(challengeStatement(port(), challenge));
       const proof = signature && Buffer.from(signature).toString('base64url');
-      return json({ status, node_id: nodeId, version, uptime_ms: uptimeMs, problems, proof }, isUp ? 200 : 503);
+      const facts = { status, node_id: nodeId, version, uptime_ms: uptimeMs, problems, proof };
+      if (isUp) return json(facts);
+      const error = new AtmoError('SHUTTING_DOWN', `The hub is ${status}; ask again in some seconds`);
+      const answer = json({ ...facts, error: error.toBody() }, 503);
+      return { ...answer, headers: { ...answer.headers, ...problemHeaders(error, 503) } };
     },
   });
 }

@@ -46,10 +46,14 @@ export function problem(error: AtmoError, context: ProblemContext): Answer {
   };
 }
 
+/** Seconds after which a client should ask a hub again that is stopping. It is the time that systemd waits and a hub needs to start. */
+const RESTART_SECONDS = 5;
+
 /** Returns the headers that an error needs: an authentication challenge (RFC 6750 §3), the time after which to retry, or none. */
 export function problemHeaders(error: ChallengedError, status: number): Record<string, string> {
   const challenge = challengeOf(error, status);
   if (challenge !== undefined) return { 'www-authenticate': challenge };
+  if (error.code === 'SHUTTING_DOWN') return { 'retry-after': String(RESTART_SECONDS) };
   const retryAfterMs = error.details.retry_after_ms;
   if (typeof retryAfterMs === 'number') return { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) };
   return {};

@@ -126,6 +126,14 @@ describe('every refusal of every operation', () => {
     expect(operation && problemsOf(operation, answer)).toEqual([]);
   });
 
+  test('a hub that is stopping says so at /healthz, with the time after which to ask again', async () => {
+    const facts = { nodeId: 'hub-1', version: '1', startedAtMs: 0, problems: [] };
+    const stopping = makeHttpApi({ health: { health: () => ({ status: 'stopping', ...facts }) } });
+    const answer = await ask(stopping.httpApi, '/healthz', { token: null });
+    expect([answer.status, answer.headers.get('retry-after'), answer.json.status]).toEqual([503, '5', 'stopping']);
+    expect(errorOf(answer)).toEqual({ ...ERROR, code: 'SHUTTING_DOWN', retryable: true });
+  });
+
   test('of a path that is not there, of a name of another host and of a file of the page are of the same form', async () => {
     const answers = [
       await send('/nowhere', {}),

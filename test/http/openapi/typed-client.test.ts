@@ -1,7 +1,8 @@
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
+  everyOperation,
   generateClient,
   hasGenerator,
   MISTAKES,
@@ -45,6 +46,15 @@ describe.skipIf(!isPossible)('a typed client made from the OpenAPI document', ()
       failed: 'VALIDATION_ERROR',
       removed: 'custom:say@1.0.0',
     } satisfies Seen);
+  });
+
+  test('calls every operation of the document, and reads by one type whatever is refused', async () => {
+    const document = (await ask(httpApi, '/openapi.json')).json;
+    writeFileSync(join(folder, 'every-operation.ts'), everyOperation(document));
+    expect(await typeErrors(folder, ['every-operation.ts'])).toBe('');
+    const wrong = everyOperation(document).replace('failure?.error.code;', 'failure?.code;');
+    writeFileSync(join(folder, 'every-mistake.ts'), wrong);
+    expect(await typeErrors(folder, ['every-mistake.ts'])).toContain('error TS');
   });
 
   describe('with a mistake', () => {
