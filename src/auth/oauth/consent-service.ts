@@ -7,9 +7,10 @@ import type {
   OAuthConsent,
   OAuthGrantView,
   OAuthSource,
+  ShownConsent,
 } from '../../core/auth/oauth.ts';
 import { oauthError } from '../../core/auth/oauth.ts';
-import type { PeopleDirectory, Person } from '../../core/auth/people.ts';
+import { consentSubject, type PeopleAdministration, type Person } from '../../core/auth/people.ts';
 import { covers, NO_GROUPS, requireGrant } from '../../core/auth/permission.ts';
 import { intersectPermissions } from '../../core/auth/permission-intersection.ts';
 import type { Principal } from '../../core/auth/principal.ts';
@@ -34,19 +35,13 @@ const ADMIN_TOKEN = { namespace: 'admin', action: 'token' } as const;
 
 interface ConsentCollaborators extends Pick<HubContext, 'audit' | 'logger'> {
   readonly time: Pick<TrustedTime, 'now'>;
-  readonly people: Pick<PeopleDirectory, 'personOf'>;
+  readonly people: Pick<PeopleAdministration, 'personOf' | 'requireAgreement'>;
   readonly clients: OAuthClients;
   readonly requests: ConsentRequests;
   readonly codes: AuthorizationCodes;
   readonly devices: DeviceCodes;
   readonly grants: OAuthGrants;
   readonly agents: ClientAgents;
-}
-
-/** What a person was shown when the person allowed a request. */
-interface ShownConsent {
-  readonly choice: ConsentChoice;
-  readonly permissions: readonly string[];
 }
 
 /** Asks persons whether a client may have access, and turns their answers into codes. */
@@ -88,13 +83,14 @@ export class ConsentService implements OAuthConsent {
     return { permissions: permissionsOf(choice, this.#boundsOf(person, caller)), untilMs: choice.untilMs };
   }
 
-  async allow(requestId: string, { choice, permissions: shown }: ShownConsent, caller: Principal): Promise<ConsentAnswer> {
+  async allow(requestId: string, { choice, permissions: shown, proof }: ShownConsent, caller: Principal): Promise<ConsentAnswer> {
     const person = this.#personOf(caller);
     const request = this.#ports.requests.require(requestId, person.name);
     const permissions = permissionsOf(choice, this.#boundsOf(person, caller));
     if (!isDeepStrictEqual([...shown].sort(), permissions)) {
       throw new AtmoError('CONFLICT', 'What this choice gives has changed since it was shown; look at it again', { permissions });
     }
+    this.#ports.people.requireAgreement(caller, consentSubject(requestId, shown), proof);
     this.#ports.grants.requireRoom(person.name);
     const draft = this.#draftOf(request, person, { permissions, untilMs: choice.untilMs });
     this.#close(request);

@@ -17,7 +17,7 @@ import {
 import { OWNER, type Principal, rootAgentOf, type TokenAuthority, type TokenRecord } from '../../core/auth/principal.ts';
 import type { TrustedTime } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
-import { AtmoError } from '../../core/errors.ts';
+import { AtmoError, permissionDenied, toAtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { Service } from '../../core/lifecycle.ts';
 import { recordNote } from '../../core/storage/audit-sink.ts';
@@ -185,6 +185,20 @@ export class PeopleService implements PeopleAdministration, SignInService, Servi
     const answer = this.#withToken(person, { ...signIn, seenAtMs: this.#ports.time.now() });
     await this.#note('sign_in.renewed', person.name, { sign_in_id: signIn.id });
     return answer;
+  }
+
+  requireAgreement(caller: Principal, subject: string, proof: SignInProof | undefined): void {
+    const id = this.signInOf(caller);
+    if (id === undefined) return;
+    const signIn = this.#ports.signIns.get(id);
+    if (!signIn || !proof) throw permissionDenied('The browser that is signed in has to sign this; load the page anew and allow it there');
+    try {
+      this.#requireProof(proof, { key: signIn.key, action: 'consent', subject });
+    } catch (thrown) {
+      const { code, message } = toAtmoError(thrown);
+      if (code !== 'TOKEN_INVALID') throw thrown;
+      throw permissionDenied(`${message}; load the page anew and allow it there again`);
+    }
   }
 
   /** Issues a token and stores the sign-in. A token that was issued before a crash and not stored here was given to nobody. */

@@ -1,5 +1,6 @@
 import { AtmoError } from '../errors.ts';
 import type { Json, JsonObject } from '../json.ts';
+import type { SignInProof } from './people.ts';
 import type { Principal } from './principal.ts';
 
 /** Error codes of OAuth (RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2, RFC 8628 §3.5, RFC 8707 §2). */
@@ -146,6 +147,14 @@ export interface OAuthGrantView {
   readonly expiresAtMs: number;
 }
 
+/** What a person was shown when the person allowed a request. */
+export interface ShownConsent {
+  readonly choice: ConsentChoice;
+  readonly permissions: readonly string[];
+  /** Signature over `consentSubject` by the key of the person's sign-in; absent for a caller without a sign-in. */
+  readonly proof?: SignInProof;
+}
+
 /**
  * Port: the consent of persons. Every method rejects with PERMISSION_DENIED for a caller that is no person, and with NOT_FOUND for a request
  * or grant that is not the caller's.
@@ -159,12 +168,11 @@ export interface OAuthConsent {
   /** Opens the request of a device. Rejects with NOT_FOUND for a wrong code. */
   openDevice(userCode: string, at: OAuthSource, caller: Principal): Promise<ConsentRequest>;
   preview(requestId: string, choice: ConsentChoice, caller: Principal): ConsentPreview;
-  /** Grants what the choice gives. Rejects with CONFLICT if these are not exactly the permissions that were shown. */
-  allow(
-    requestId: string,
-    shown: { readonly choice: ConsentChoice; readonly permissions: readonly string[] },
-    caller: Principal,
-  ): Promise<ConsentAnswer>;
+  /**
+   * Grants what the choice gives. Rejects with CONFLICT if these are not exactly the permissions that were shown, and with PERMISSION_DENIED if
+   * the caller has a sign-in whose key has not signed them.
+   */
+  allow(requestId: string, shown: ShownConsent, caller: Principal): Promise<ConsentAnswer>;
   deny(requestId: string, caller: Principal): Promise<ConsentAnswer>;
   /** Returns the caller's grants, or those of all persons for a caller with `admin:token`. */
   grants(caller: Principal): readonly OAuthGrantView[];

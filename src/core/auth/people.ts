@@ -135,15 +135,25 @@ export interface PeopleAdministration extends PeopleDirectory {
   offerKey(person: string, offer: KeyOffer): Promise<OfferedKey>;
   /** Returns the id of the sign-in that got the caller's token, or the token from which it was derived; undefined if no sign-in did. */
   signInOf(caller: Principal): string | undefined;
+  /**
+   * Throws PERMISSION_DENIED unless the key of the caller's sign-in has signed the subject as a consent. Whoever has stolen a token can therefore
+   * not give access that outlives it. Does nothing for a caller without a sign-in.
+   */
+  requireAgreement(caller: Principal, subject: string, proof: SignInProof | undefined): void;
   /** Ends a sign-in with its tokens and the approver keys that it offered. Rejects with NOT_FOUND. */
   endSignIn(id: string): Promise<SignIn>;
 }
 
 /** What a sign-in's key signs for. */
-export type SignInAction = 'accept' | 'renew';
+export type SignInAction = 'accept' | 'renew' | 'consent';
+
+/** Returns what the key of a sign-in signs when a person allows a request: the request, with exactly the permissions that were shown. */
+export function consentSubject(requestId: string, permissions: readonly string[]): string {
+  return `${requestId} ${permissions.join(' ')}`;
+}
 
 /**
- * Returns the bytes that the key of a sign-in signs. `subject` is the invitation's code or the id of the sign-in. Tokens, approvals and
+ * Returns the bytes that the key of a sign-in signs. `subject` is the invitation's code, the id of the sign-in, or `consentSubject`. Tokens, approvals and
  * challenges of hubs begin with other bytes, so that the signature is valid for nothing else.
  */
 export function signInStatement(action: SignInAction, subject: string, challenge: string): Uint8Array<ArrayBuffer> {

@@ -10,11 +10,12 @@ import {
   oauthErrorOf,
   plainDescription,
 } from '../../core/auth/oauth.ts';
+import type { SignInProof } from '../../core/auth/people.ts';
 import type { Principal } from '../../core/auth/principal.ts';
 import { isoTime, parseIsoTime } from '../../core/clock.ts';
 import { areaKey } from '../../core/devices/device-names.ts';
 import { AtmoError, invalidInput } from '../../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject, type JsonSchema, present, textsOf } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, type JsonSchema, objectOf, present, textsOf } from '../../core/json.ts';
 import { type Answer, json } from '../server/answer.ts';
 import type { TokenGuessLockout } from '../server/rate-limits.ts';
 import { defineRoute, type Route, type RouteRequest } from '../server/route.ts';
@@ -23,6 +24,7 @@ import type { VisibleHome } from '../visible-home.ts';
 const SERVER_METADATA = '/.well-known/oauth-authorization-server';
 const MAX_QUERY_LENGTH = 8_192;
 const MAX_CODE_LENGTH = 64;
+const MAX_PROOF_LENGTH = 256;
 const TEXT = { type: 'string' } as const;
 const TEXTS = { type: 'array', items: TEXT } as const;
 const COUNT = { type: 'integer', minimum: 0 } as const;
@@ -147,6 +149,12 @@ const CONSENT_REQUEST = {
   schema: { type: 'object', properties: { request_id: TEXT, client: { type: 'object' }, choices: { type: 'object' }, redirect_to: TEXT } },
 } as const;
 const CHOICE = { type: 'object', description: 'docs/oauth.md' } as const;
+const AGREEMENT = {
+  type: 'object',
+  description: 'signature of the key of the sign-in, which callers with a sign-in have to send',
+  required: ['challenge', 'signature'],
+  properties: { challenge: TEXT, signature: TEXT },
+} as const;
 const CONSENT_ANSWER = {
   description: '`redirect_to`, or `done` for a device',
   schema: { type: 'object', properties: { redirect_to: TEXT, done: { type: 'boolean' } } },
@@ -194,10 +202,10 @@ function consentRoutes({ server: { consent }, home, guesses }: OAuthRouteCollabo
       method: 'POST',
       path: '/api/v1/oauth/requests/:id/allow',
       summary: 'Grant what was shown; it is a conflict if the choice gives anything else now',
-      body: { type: 'object', required: ['choice', 'permissions'], properties: { choice: CHOICE, permissions: TEXTS } },
+      body: { type: 'object', required: ['choice', 'permissions'], properties: { choice: CHOICE, permissions: TEXTS, proof: AGREEMENT } },
       answers: { 200: CONSENT_ANSWER },
       async handle({ path, body, principal }) {
-        const shownToPerson = { choice: choiceIn(body), permissions: textsOf(body.permissions) };
+        const shownToPerson = { choice: choiceIn(body), permissions: textsOf(body.permissions), ...present({ proof: proofIn(body) }) };
         return json(answerJson(await consent.allow(path.id ?? '', shownToPerson, principal)));
       },
     }),
@@ -367,6 +375,15 @@ function namesIn(choice: JsonObject, name: 'areas' | 'kinds'): 'all' | readonly 
   const names = Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
   if (Array.isArray(value) && names.length === value.length) return names;
   throw invalidInput(`choice.${name} has to be "all" or a list of names`);
+}
+
+function proofIn({ proof }: JsonObject): SignInProof | undefined {
+  if (proof === undefined) return undefined;
+  const { challenge, signature } = objectOf(proof);
+  if (typeof challenge === 'string' && typeof signature === 'string' && Math.max(challenge.length, signature.length) <= MAX_PROOF_LENGTH) {
+    return { challenge, signature };
+  }
+  throw invalidInput(`proof has to have a challenge and a signature of at most ${MAX_PROOF_LENGTH} characters`);
 }
 
 function answerJson({ redirectTo }: ConsentAnswer): JsonObject {

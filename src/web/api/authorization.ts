@@ -1,3 +1,4 @@
+import { consentSubject } from '../../core/auth/people.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { text } from '../texts/text.ts';
 import { type HubClient, HubError, messageOf } from './hub-client.ts';
@@ -77,6 +78,8 @@ export type AuthorizationStage = 'idle' | 'loading' | 'open' | 'deciding' | 'mis
 
 interface AuthorizationParts {
   readonly hub: Pick<HubClient, 'post'>;
+  /** Signs a consent; resolves with undefined for a login without a sign-in. */
+  readonly agree: (subject: string) => Promise<JsonObject | undefined>;
   /** Leaves the page for an address of the application. */
   readonly navigate: (url: string) => void;
 }
@@ -153,12 +156,15 @@ export class Authorization extends Observable {
   async allow(): Promise<void> {
     const { choice, preview, request } = this;
     if (!this.canAllow || !choice || !preview || !request) return;
-    const body = { choice: { ...choice }, permissions: preview.permissions };
-    await this.#decide(request, 'allow', body);
+    const { permissions } = preview;
+    await this.#decide(request, 'allow', async () => {
+      const proof = await this.#parts.agree(consentSubject(request.request_id, permissions));
+      return { choice: { ...choice }, permissions, ...(proof && { proof }) };
+    });
   }
 
   async deny(): Promise<void> {
-    if (this.#stage === 'open' && this.#request) await this.#decide(this.#request, 'deny', {});
+    if (this.#stage === 'open' && this.#request) await this.#decide(this.#request, 'deny', async () => ({}));
   }
 
   /** Forgets the request, so that another code can be entered. */
@@ -208,10 +214,10 @@ export class Authorization extends Observable {
     }
   }
 
-  async #decide(request: AuthorizationRequest, decision: 'allow' | 'deny', body: JsonObject): Promise<void> {
+  async #decide(request: AuthorizationRequest, decision: 'allow' | 'deny', body: () => Promise<JsonObject>): Promise<void> {
     this.#become('deciding');
     try {
-      const answer = await this.#parts.hub.post<DecisionAnswer>(pathOf(request, decision), body);
+      const answer = await this.#parts.hub.post<DecisionAnswer>(pathOf(request, decision), await body());
       if ('redirect_to' in answer) this.#leaveFor(answer.redirect_to);
       else this.#become(decision === 'allow' ? 'allowed' : 'denied');
     } catch (error) {

@@ -33,6 +33,14 @@ export async function acceptInvitation(post: Post, code: string, label: string):
   return loginOfAnswer(answer, key);
 }
 
+/**
+ * Signs a consent with the key of the sign-in, which nobody can copy out of the browser as they could a token. Returns undefined for a login
+ * without a sign-in, such as that of a link of `atmo monitor`.
+ */
+export async function agreementProof(post: Post, { signIn }: Pick<Login, 'signIn'>, subject: string): Promise<JsonObject | undefined> {
+  return signIn && proofOf(post, signIn.key, ['consent', subject]);
+}
+
 async function proofOf(post: Post, key: SigningKey, [action, subject]: readonly [SignInAction, string]): Promise<JsonObject> {
   const { challenge } = await send(post, '/api/v1/sign-ins/challenge', {});
   const given = String(challenge);

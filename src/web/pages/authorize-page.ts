@@ -10,6 +10,7 @@ import {
   isWholeHub,
   trustIn,
 } from '../api/authorization.ts';
+import { agreementProof } from '../api/sign-in.ts';
 import { formValues } from '../components/form-values.ts';
 import { dateTimeWords, dateWords, timeWords } from '../components/formatting.ts';
 import { icon } from '../components/icon.ts';
@@ -29,7 +30,9 @@ export class AuthorizePage extends PageElement {
   #hasActed = false;
 
   protected override connected(): readonly Stop[] {
-    const flow = new Authorization({ hub: this.app.hub, navigate: (url) => location.replace(url) });
+    const { hub, post, session } = this.app;
+    const agree = (subject: string) => agreementProof(post, session.login ?? {}, subject);
+    const flow = new Authorization({ hub, agree, navigate: (url) => location.replace(url) });
     this.#flow = flow;
     this.#begin();
     return [...super.connected(), flow.subscribe(() => this.requestUpdate())];

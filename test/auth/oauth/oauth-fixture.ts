@@ -3,14 +3,14 @@ import { OwnerAuthenticator } from '../../../src/auth/owner-token.ts';
 import { ProofOfPossession, ReplayCache } from '../../../src/auth/tokens/proof-of-possession.ts';
 import { TokenAuthenticator, TokenRefusalLog } from '../../../src/auth/tokens/token-authenticator.ts';
 import type { FetchPublic } from '../../../src/connectors/web/public-fetch.ts';
-import type { Person } from '../../../src/core/auth/people.ts';
+import { consentSubject, type Person, signInStatement } from '../../../src/core/auth/people.ts';
 import type { Device } from '../../../src/core/devices/device-model.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { makeAuthorizationServer } from '../../../src/hub/oauth.ts';
 import { ask, MemoryDirectory, makeDevice, makeHttpApi, TOKEN } from '../../http/http-fixture.ts';
-import { ANN, type HomeOptions, household } from '../people/people-fixture.ts';
+import { ANN, type Browser, type HomeOptions, household } from '../people/people-fixture.ts';
 
 export const CALLBACK = 'https://chat.example/callback';
 export const VERIFIER = 'v'.repeat(43);
@@ -110,9 +110,19 @@ export async function oauthLab({
     const id = String((await open(text, token)).json.request_id);
     return new URL(String((await allow(id, token, chosen)).json.redirect_to));
   };
+  /** Browsers of the persons who are signed in, by their tokens. */
+  const browsers = new Map<string, Browser>();
+  /** What the page of a person sends with a consent: a signature of the key of the browser. */
+  const agreement = (id: string, permissions: readonly string[], token: string) => {
+    const by = browsers.get(token);
+    if (!by) return {};
+    const challenge = people.challenge();
+    return { proof: { challenge, signature: by.sign(signInStatement('consent', consentSubject(id, permissions), challenge)) } };
+  };
   const allow = async (id: string, token = TOKEN, chosen: Choice = choice()) => {
     const shown = await json(`/api/v1/oauth/requests/${id}/preview`, { choice: chosen }, token);
-    return json(`/api/v1/oauth/requests/${id}/allow`, { choice: chosen, permissions: shown.json.permissions ?? [] }, token);
+    const permissions = (shown.json.permissions ?? []) as readonly string[];
+    return json(`/api/v1/oauth/requests/${id}/allow`, { choice: chosen, permissions, ...agreement(id, permissions, token) }, token);
   };
   const exchange = (clientId: string, code: string, changes: Readonly<Record<string, string>> = {}) =>
     form('/oauth/token', {
@@ -148,7 +158,12 @@ export async function oauthLab({
     };
   };
   const get = (path: string, token: string | null = null) => ask(httpApi, path, { token });
-  const signedIn = async (person: Person = ANN) => (await home.signedIn(person)).token;
+  const signedIn = async (...who: Parameters<typeof home.signedIn>) => {
+    const signIn = await home.signedIn(...who);
+    browsers.set(signIn.token, signIn.by);
+    return signIn;
+  };
+  const signedInToken = async (person: Person = ANN) => (await signedIn(person)).token;
   const events = () => home.notes.map(({ event }) => event);
   return {
     ...home,
@@ -162,12 +177,14 @@ export async function oauthLab({
     choice,
     query,
     open,
+    agreement,
     allow,
     consent,
     exchange,
     refresh,
     connected,
-    signedInToken: signedIn,
+    signedIn,
+    signedInToken,
     events,
   };
 }

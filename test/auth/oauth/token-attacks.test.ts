@@ -271,7 +271,7 @@ describe('a consent is refused', () => {
   test('to anything but what was shown', async () => {
     const id = await requestOf(ann);
     const allow = (permissions: readonly string[]) =>
-      lab.json(`/api/v1/oauth/requests/${id}/allow`, { choice: lab.choice(), permissions }, ann);
+      lab.json(`/api/v1/oauth/requests/${id}/allow`, { choice: lab.choice(), permissions, ...lab.agreement(id, permissions, ann) }, ann);
     const { permissions } = (await lab.json(`/api/v1/oauth/requests/${id}/preview`, { choice: lab.choice() }, ann)).json;
     for (const other of [
       [],

@@ -55,7 +55,8 @@ function flowWith(answers: Readonly<Record<string, readonly Answer[]>>) {
     return answer;
   };
   const hub = { post: post as never };
-  const flow = new Authorization({ hub, navigate: (url) => visited.push(url) });
+  const agree = async (subject: string) => ({ challenge: 'c', signature: `signed ${subject}` });
+  const flow = new Authorization({ hub, agree, navigate: (url) => visited.push(url) });
   return { flow, sent, visited };
 }
 
@@ -95,6 +96,7 @@ describe('a request of an application', () => {
     const { flow, sent, visited } = await openedFlow({ [PATHS.allow]: [{ redirect_to: BACK }] });
     await flow.allow();
     expect(sent.at(-1)).toMatchObject({ path: PATHS.allow, body: { permissions: GRANTED.permissions, choice: { locks: false } } });
+    expect(sent.at(-1)?.body.proof).toEqual({ challenge: 'c', signature: 'signed r/1 sensor:read:* device:control:@type/light' });
     expect([flow.stage, visited]).toEqual(['sent', [BACK]]);
   });
 
