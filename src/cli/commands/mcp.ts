@@ -17,7 +17,10 @@ export const mcp: Command = {
   summary: 'speak MCP with an agent over stdin and stdout, with a token of the agent alone',
   examples: ['mcp --agent claude', 'mcp --agent reader --allow sensor:read:* --view areas/kitchen'],
   options: {
-    agent: { value: 'NAME', help: 'make a token for this agent once, keep and renew it; without it ATMO_TOKEN counts' },
+    agent: {
+      value: 'NAME',
+      help: 'make a token for this agent once, keep and renew it; without it ATMO_TOKEN counts, then the name in ATMO_AGENT',
+    },
     allow: { value: 'PERMISSION', help: 'what --agent may do instead of using the whole home; may be repeated', isRepeated: true },
     view: { value: 'VIEW', help: 'devices or areas/AREA: every tool, typed, instead of the dozen that find and run them' },
   },
