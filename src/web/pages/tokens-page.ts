@@ -162,7 +162,10 @@ export class TokensPage extends PageElement {
 
   #load(): void {
     const { hub } = this.app;
-    void this.#tokens.load(async () => (await hub.get<{ tokens: readonly TokenView[] }>('/api/v1/tokens')).tokens);
+    void this.#tokens.load(async () => {
+      const { tokens } = await hub.get<{ tokens: readonly TokenView[] }>('/api/v1/tokens');
+      return tokens.filter(({ grant }) => grant === undefined);
+    });
     void this.#agents.load(async () => ((await hub.invoke('list_agents')) as unknown as { agents: readonly AgentView[] }).agents);
   }
 }

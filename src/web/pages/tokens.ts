@@ -17,6 +17,8 @@ export interface TokenView {
   readonly issued_by: string;
   readonly role?: string;
   readonly parent?: string;
+  /** The access of an application to which the token belongs. It is replaced every hour, so the page shows the access instead. */
+  readonly grant?: string;
 }
 
 /** The result of `POST /api/v1/tokens`. It contains the token's text, which no other response contains. */

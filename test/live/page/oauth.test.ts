@@ -99,6 +99,9 @@ describe.skipIf(!HAS_CHROMIUM)(`access for an application${HAS_CHROMIUM ? '' : `
     const row = owner.page.getByRole('region', { name: 'Connected applications' }).getByRole('listitem').filter({ hasText: NAME });
     await row.getByText(/allowed by ann/).waitFor();
     await row.getByText(/last used/).waitFor();
+    const tokens = owner.page.getByRole('region', { name: 'Tokens that this hub made' }).getByRole('listitem');
+    await tokens.filter({ hasText: 'ann' }).first().waitFor();
+    expect(await tokens.filter({ hasText: 'lamp-helper' }).count()).toBe(0);
     await row.getByRole('button', { name: `End the access of ${NAME}` }).click();
     await row.waitFor({ state: 'detached' });
     await expect(turnOn(program)).rejects.toThrow();
