@@ -94,7 +94,7 @@ export function removeDialog({ device, leaving, onClose, onRemove }: RemoveOptio
 
 interface ShareOptions {
   readonly hub: Pick<HubClient, 'part'>;
-  readonly device: DeviceView;
+  readonly device: Pick<DeviceView, 'name'>;
   readonly code: ShareCode;
   readonly onClose: () => void;
 }

@@ -1,5 +1,6 @@
 import './settings-approvals.ts';
 import './settings-backups.ts';
+import './settings-bridge.ts';
 import './settings-notices.ts';
 import './settings-updates.ts';
 import { html, nothing, type TemplateResult } from 'lit';
@@ -44,6 +45,7 @@ export class SettingsPage extends PageElement {
         <atmo-settings-notices .app=${this.app}></atmo-settings-notices>
         <atmo-settings-approvals .app=${this.app}></atmo-settings-approvals>
         ${this.#certificate()}
+        <atmo-settings-bridge .app=${this.app}></atmo-settings-bridge>
         <atmo-settings-backups .app=${this.app}></atmo-settings-backups>
         <atmo-settings-updates .app=${this.app}></atmo-settings-updates>
         <atmo-settings-health .app=${this.app}></atmo-settings-health>
