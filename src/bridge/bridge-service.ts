@@ -17,7 +17,7 @@ import { AtmoError, toAtmoError } from '../core/errors.ts';
 import type { HubEvent } from '../core/events.ts';
 import type { HubProblems } from '../core/health.ts';
 import type { SensorId } from '../core/ids.ts';
-import type { Json } from '../core/json.ts';
+import { type Json, present } from '../core/json.ts';
 import type { Service } from '../core/lifecycle.ts';
 import type { BridgeStore, Chosen, Ecosystem } from './bridge-store.ts';
 import { type BridgedThing, callFor, valuesFrom } from './bridged-things.ts';
@@ -162,9 +162,9 @@ export class BridgeService implements Service {
     const bridge = this.#freeBridge();
     await this.#open(bridge);
     const chosen = { id: randomBytes(16).toString('hex'), bridge, thing };
+    await this.#nodes.get(bridge)?.put(this.#endpointOf(chosen));
     this.#parts.store.putThing(chosen);
     this.#things = this.#parts.store.things();
-    await this.#nodes.get(bridge)?.put(this.#endpointOf(chosen));
     return chosen;
   }
 
@@ -185,11 +185,14 @@ export class BridgeService implements Service {
     const options = {
       number,
       name: number === 1 ? this.#hubName : `${this.#hubName} ${number}`,
+      ...present({ port: this.#parts.store.portOf(number) }),
       onCommand: (command: EcosystemCommand) => this.#carryOut(number, command),
       onEcosystemsChanged: () => this.#settle(number),
       onReset: () => void this.#inTurn(() => this.#putAll(number)),
     };
-    this.#nodes.set(number, await this.#parts.nodes.open(options, endpoints));
+    const node = await this.#parts.nodes.open(options, endpoints);
+    this.#nodes.set(number, node);
+    this.#parts.store.putPort(number, node.port);
     this.#settle(number);
   }
 

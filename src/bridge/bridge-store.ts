@@ -8,6 +8,7 @@ import { type BridgedThing, parseThing } from './bridged-things.ts';
 const THINGS = 'bridge.things';
 const ECOSYSTEMS = 'bridge.ecosystems';
 const READERS = 'bridge.readers';
+const NUMBERS = 'bridge.numbers';
 
 /** A thing that the owner has chosen. */
 export interface Chosen {
@@ -68,10 +69,20 @@ export class BridgeStore {
 
   /** Returns an id for the agent of a new ecosystem. An id is never used again, so that no rule for one holds for another. */
   nextAgentId(): string {
-    const last = this.#store.get(READERS, 'last-ecosystem');
+    const last = this.#store.get(NUMBERS, 'last-ecosystem');
     const number = (typeof last === 'number' ? last : 0) + 1;
-    this.#store.set(READERS, 'last-ecosystem', number);
+    this.#store.set(NUMBERS, 'last-ecosystem', number);
     return `ecosystem-${number}`;
+  }
+
+  /** Returns the UDP port that a bridge had last. */
+  portOf(bridge: number): number | undefined {
+    const port = this.#store.get(NUMBERS, `port-${bridge}`);
+    return typeof port === 'number' ? port : undefined;
+  }
+
+  putPort(bridge: number, port: number): void {
+    if (this.portOf(bridge) !== port) this.#store.set(NUMBERS, `port-${bridge}`, port);
   }
 
   /** Returns the tokens with which this hub reads the chosen things of another hub. */

@@ -127,7 +127,7 @@ function bridgeNodes(
   return {
     open: async (options, endpoints) => {
       const { MatterBridgeNode } = await import('./bridge/bridge-node.ts');
-      return MatterBridgeNode.start({ clock, storage: await storageOf(options.number) }, options, endpoints);
+      return MatterBridgeNode.start({ clock, logger, storage: await storageOf(options.number) }, options, endpoints);
     },
     erase: async (number) => (await storageOf(number)).erase(),
   };

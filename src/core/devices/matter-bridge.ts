@@ -71,6 +71,8 @@ export interface BridgeNodeOptions {
   readonly number: number;
   /** Name of the bridge in the ecosystems, at most 32 characters. */
   readonly name: string;
+  /** UDP port that the bridge had before. On the same port, ecosystems find it again within seconds. Absent for a new bridge. */
+  readonly port?: number;
   /** Carries out a command. Resolves when it was done. If it rejects, the ecosystem gets an error and the thing's values stay as they are. */
   readonly onCommand: (command: EcosystemCommand) => Promise<void>;
   /** Called when a fabric joined, changed or left. */
@@ -81,6 +83,8 @@ export interface BridgeNodeOptions {
 
 /** Port: a bridge, which is a Matter node of its own that other ecosystems commission. */
 export interface BridgeNode extends AsyncDisposable {
+  /** UDP port of the bridge. It is another one than requested if that was taken. */
+  readonly port: number;
   /** Adds a thing, or replaces the name and values of one that is there. */
   put(endpoint: BridgedEndpoint): Promise<void>;
   /** Removes a thing for good. Does nothing for an unknown id. */

@@ -1,5 +1,6 @@
 import '../matter-platform.ts';
 import { createHash } from 'node:crypto';
+import { createSocket } from 'node:dgram';
 import { Crypto, Endpoint, Environment, ServerNode } from '@matter/main';
 import { BridgedDeviceBasicInformationServer } from '@matter/main/behaviors/bridged-device-basic-information';
 import { AggregatorEndpoint } from '@matter/main/endpoints/aggregator';
@@ -16,6 +17,7 @@ import {
   type BridgeNodeOptions,
   type EcosystemFabric,
 } from '../../core/devices/matter-bridge.ts';
+import type { Logger } from '../../core/logger.ts';
 import { type BridgeStorage, bridgeFolder } from './bridge-storage.ts';
 import { linkEndpoint } from './bridged-request.ts';
 import { BRIDGED_TYPES, changedState, type EndpointState, initialState } from './bridged-types.ts';
@@ -30,6 +32,7 @@ const MAX_TEXT = 32;
 /** What a bridge uses of the hub. */
 export interface BridgeNodeParts {
   readonly clock: Clock;
+  readonly logger: Logger;
   readonly storage: BridgeStorage;
 }
 
@@ -58,10 +61,10 @@ export class MatterBridgeNode implements BridgeNode {
   /** Creates the node from its stored state, with its things, and starts it. It is not open for commissioning. */
   static async start(parts: BridgeNodeParts, options: BridgeNodeOptions, endpoints: readonly BridgedEndpoint[]): Promise<MatterBridgeNode> {
     parts.storage.prepare();
-    const bridge = new MatterBridgeNode(parts, options, await createNode(options));
+    const bridge = new MatterBridgeNode(parts, options, await createNode(options, await freePort(options.port)));
     try {
       await bridge.#node.add(bridge.#aggregator);
-      for (const endpoint of endpoints) await bridge.put(endpoint);
+      for (const endpoint of endpoints) await bridge.#putStored(endpoint);
       await bridge.#node.start();
     } catch (error) {
       await bridge[Symbol.asyncDispose]();
@@ -76,9 +79,22 @@ export class MatterBridgeNode implements BridgeNode {
     return bridge;
   }
 
+  get port(): number {
+    return this.#node.state.network.operationalPort;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#cancelWindow();
     await this.#node.close();
+  }
+
+  /** Adds a thing that was on the bridge before. One that cannot be shown any more does not keep the others away. */
+  async #putStored(thing: BridgedEndpoint): Promise<void> {
+    try {
+      await this.put(thing);
+    } catch (error) {
+      this.#parts.logger.error('bridge.thing_left_out', { thing: thing.id, kind: thing.kind, problem: String(error) });
+    }
   }
 
   async put(thing: BridgedEndpoint): Promise<void> {
@@ -103,7 +119,13 @@ export class MatterBridgeNode implements BridgeNode {
     const loaded = (await type.load()) as typeof AggregatorEndpoint;
     const endpoint = new Endpoint(loaded.with(BridgedDeviceBasicInformationServer), { id, bridgedDeviceBasicInformation, ...state });
     linkEndpoint(endpoint, (fabricIndex, { action, params }) => this.#options.onCommand({ endpoint: id, fabricIndex, action, params }));
-    await this.#aggregator.add(endpoint);
+    try {
+      await this.#aggregator.add(endpoint);
+    } catch (error) {
+      // An endpoint that could not be initialised would stay among the parts of the aggregator.
+      await endpoint.delete().catch(() => undefined);
+      throw error;
+    }
     this.#things.set(id, { endpoint, kind });
   }
 
@@ -164,13 +186,26 @@ export class MatterBridgeNode implements BridgeNode {
   }
 }
 
-function createNode({ number, name }: BridgeNodeOptions): Promise<ServerNode> {
+/** Returns the port if no other program has it, and 0 otherwise: the kernel then chooses one. */
+async function freePort(port = 0): Promise<number> {
+  const socket = createSocket('udp6');
+  try {
+    await new Promise<void>((resolve, reject) => socket.once('error', reject).bind(port, () => resolve()));
+    return port;
+  } catch {
+    return 0;
+  } finally {
+    socket.close();
+  }
+}
+
+function createNode({ number, name }: BridgeNodeOptions, port: number): Promise<ServerNode> {
   return ServerNode.create(ServerNode.RootEndpoint, {
     id: bridgeFolder(number),
     environment: Environment.default,
     // The owner opens the bridge. Otherwise, matter.js would open it at every start until somebody commissions it.
     commissioning: { enabled: false },
-    network: { port: 0, ble: false, ipv4: true },
+    network: { port, ble: false, ipv4: true },
     productDescription: { name: shown(name), deviceType: AGGREGATOR as never },
     basicInformation: {
       vendorId: TEST_VENDOR,

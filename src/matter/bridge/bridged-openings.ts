@@ -39,7 +39,7 @@ class BridgedCover extends WindowCoveringServer.with('Lift', 'PositionAwareLift'
 }
 
 /** The Door Lock cluster of a bridged lock, without PINs and users (Matter application clusters 5.2). */
-class BridgedLock extends DoorLockServer {
+class BridgedLock extends DoorLockServer.with() {
   override async lockDoor(fields: DoorLock.LockDoorRequest): Promise<void> {
     await request(this, 'lock');
     await super.lockDoor(fields);
