@@ -20,6 +20,7 @@ import type { SensorId } from '../core/ids.ts';
 import { type Json, present } from '../core/json.ts';
 import type { Service } from '../core/lifecycle.ts';
 import type { BridgeStore, Chosen, Ecosystem } from './bridge-store.ts';
+import { requireOneToken } from './bridge-tokens.ts';
 import { type BridgedThing, callFor, valuesFrom } from './bridged-things.ts';
 import { Ecosystems } from './ecosystems.ts';
 import { RemoteValues } from './remote-values.ts';
@@ -79,7 +80,7 @@ export class BridgeService implements Service {
     this.#things = store.things();
     const numbers = new Set([...this.#things, ...store.ecosystems()].map(({ bridge }) => bridge));
     for (const number of numbers) await this.#inTurn(() => this.#open(number)).catch((thrown) => this.#report(number, thrown));
-    this.#followOthers();
+    this.#soon(1, async () => this.#followOthers());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -112,6 +113,7 @@ export class BridgeService implements Service {
       const found = await this.#parts.finder.find(query);
       const dangerous = found.find(({ isDangerous }) => isDangerous);
       if (dangerous && !mayBeDangerous) throw needsWord(dangerous);
+      for (const { name, permissions } of found) requireOneToken(name, permissions);
       const added: Chosen[] = [];
       for (const thing of found) added.push(this.#chosen(thing.key) ?? (await this.#put(thing)));
       this.#grantAll();
@@ -187,13 +189,13 @@ export class BridgeService implements Service {
       name: number === 1 ? this.#hubName : `${this.#hubName} ${number}`,
       ...present({ port: this.#parts.store.portOf(number) }),
       onCommand: (command: EcosystemCommand) => this.#carryOut(number, command),
-      onEcosystemsChanged: () => this.#settle(number),
-      onReset: () => void this.#inTurn(() => this.#putAll(number)),
+      onEcosystemsChanged: () => this.#soon(number, async () => this.#settle(number)),
+      onReset: () => this.#soon(number, () => this.#putAll(number)),
     };
     const node = await this.#parts.nodes.open(options, endpoints);
     this.#nodes.set(number, node);
     this.#parts.store.putPort(number, node.port);
-    this.#settle(number);
+    await this.#settle(number);
   }
 
   async #putAll(number: number): Promise<void> {
@@ -211,11 +213,12 @@ export class BridgeService implements Service {
     await this.#parts.nodes.erase(number);
   }
 
-  #settle(number: number): void {
+  async #settle(number: number): Promise<void> {
     const node = this.#nodes.get(number);
     if (!node) return;
-    this.#ecosystems.settle(number, node.ecosystems());
+    const left = this.#ecosystems.settle(number, node.ecosystems());
     this.#grant(number);
+    for (const fabricIndex of left) await node.removeEcosystem(fabricIndex);
   }
 
   #grantAll(): void {
@@ -227,21 +230,26 @@ export class BridgeService implements Service {
     this.#ecosystems.grant(number, new Map(own.map(({ thing }) => [thing.key, thing.permissions])));
   }
 
+  /** Does work in its turn that nobody waits for. A failure is reported: an unhandled rejection would end the hub. */
+  #soon(bridge: number, work: () => Promise<void>): void {
+    this.#inTurn(work).catch((thrown: unknown) => this.#report(bridge, thrown));
+  }
+
   /** Ends an ecosystem whose token was revoked by somebody else. */
   #onRevoked(tokenId: string): void {
     const ecosystem = this.#ecosystems.holderOf(tokenId);
     if (!ecosystem) return;
     this.#ecosystems.end(ecosystem);
-    void this.#inTurn(() => this.#leave(ecosystem)).catch((thrown) => this.#report(ecosystem.bridge, thrown));
+    this.#soon(ecosystem.bridge, () => this.#leave(ecosystem));
   }
 
   /** Calls the tool for a command, as the agent of the ecosystem. The call passes all checks that any other call passes. */
-  async #carryOut(bridge: number, { endpoint, fabricIndex, action, params }: EcosystemCommand): Promise<void> {
-    const chosen = this.#things.find(({ id }) => id === endpoint);
+  async #carryOut(bridge: number, { endpoint, fabric, action, params }: EcosystemCommand): Promise<void> {
+    const chosen = this.#things.find((one) => one.id === endpoint && one.bridge === bridge);
     if (!chosen) throw new AtmoError('PERMISSION_DENIED', 'The owner does not share this any more');
+    const principal = this.#ecosystems.principalOf(bridge, fabric, chosen.thing.permissions);
     const call = callFor(chosen.thing, { action, params });
     if (!call) return;
-    const principal = this.#ecosystems.principalOf(bridge, fabricIndex, chosen.thing.permissions);
     const answer = await this.#parts.pipeline.call({
       principal,
       tool: call.tool,
@@ -298,12 +306,17 @@ export class BridgeService implements Service {
   #refreshThings(): void {
     for (const chosen of this.#things) {
       const now = this.#parts.finder.current(chosen.thing.key);
-      if (!now || JSON.stringify(now) === JSON.stringify(chosen.thing)) continue;
-      this.#parts.store.putThing({ id: chosen.id, bridge: chosen.bridge, thing: now });
-      this.#things = this.#parts.store.things();
-      this.#grant(chosen.bridge);
-      void this.#inTurn(() => this.#putAll(chosen.bridge));
+      if (now && JSON.stringify(now) !== JSON.stringify(chosen.thing)) this.#soon(chosen.bridge, () => this.#replace(chosen, now));
     }
+  }
+
+  async #replace({ id, bridge }: Chosen, thing: BridgedThing): Promise<void> {
+    if (!this.#things.some((one) => one.id === id)) return;
+    requireOneToken(thing.name, thing.permissions);
+    this.#parts.store.putThing({ id, bridge, thing });
+    this.#things = this.#parts.store.things();
+    this.#grant(bridge);
+    await this.#putAll(bridge);
   }
 
   #update({ id, bridge }: Chosen, change: Parameters<BridgeNode['update']>[1]): void {

@@ -29,6 +29,8 @@ export interface Ecosystem {
   readonly vendorId: number;
   readonly label: string;
   readonly joinedAtMs: number;
+  /** True if it was removed and its fabric is still on the bridge. It may do nothing, and gets no tokens again. */
+  readonly isEnded?: true;
   readonly tokens: readonly HeldToken[];
 }
 
@@ -113,7 +115,7 @@ export class BridgeStore {
 
   /** Returns the ecosystem with this agent. Throws NOT_FOUND. */
   requireEcosystem(agentId: string): Ecosystem {
-    const found = this.ecosystems().find((one) => one.agentId === agentId);
+    const found = this.ecosystems().find((one) => one.agentId === agentId && !one.isEnded);
     if (found) return found;
     throw new AtmoError(
       'NOT_FOUND',
@@ -134,7 +136,8 @@ function parseEcosystem(agentId: string, value: Json): Ecosystem | undefined {
   const numbers = numbersOf(value, ['bridge', 'fabricIndex', 'vendorId', 'joinedAtMs']);
   if (typeof identity !== 'string' || typeof label !== 'string' || !numbers) return undefined;
   const { bridge = 0, fabricIndex = 0, vendorId = 0, joinedAtMs = 0 } = numbers;
-  return { agentId, bridge, fabricIndex, identity, vendorId, label, joinedAtMs, tokens: parseTokens(value.tokens) };
+  const ended = value.isEnded === true ? ({ isEnded: true } as const) : {};
+  return { agentId, bridge, fabricIndex, identity, vendorId, label, joinedAtMs, ...ended, tokens: parseTokens(value.tokens) };
 }
 
 function numbersOf(value: JsonObject, names: readonly string[]): Readonly<Record<string, number>> | undefined {

@@ -47,6 +47,12 @@ function issue(tokens: TokenAuthority, agentId: string, permissions: readonly st
   return { id: principal.token.id, text, expiresAtMs: principal.token.expiresAtMs, permissions };
 }
 
+/** Throws VALIDATION_ERROR if what one thing needs does not fit in a token. */
+export function requireOneToken(name: string, permissions: readonly string[]): void {
+  if (sizeOf(permissions) <= MAX_PERMISSION_BYTES) return;
+  throw new AtmoError('VALIDATION_ERROR', `${name} controls too many devices to be bridged; bridge a smaller scene`);
+}
+
 /** Returns the principal of the token that has all the permissions. Throws PERMISSION_DENIED if none has, TOKEN_INVALID if it has ended. */
 export function principalWith(tokens: TokenAuthority, held: readonly HeldToken[], permissions: readonly string[]): Principal {
   const fitting = held.find((token) => permissions.every((permission) => token.permissions.includes(permission)));

@@ -22,28 +22,29 @@ export class Ecosystems {
     this.#parts = parts;
   }
 
+  /** Returns the ecosystems that have not been removed. */
   list(): readonly Ecosystem[] {
-    return this.#parts.store.ecosystems();
+    return this.#parts.store.ecosystems().filter(({ isEnded }) => !isEnded);
   }
 
-  /** Compares the ecosystems with the fabrics of their bridge: those that left lose their tokens, and new ones get an agent. */
-  settle(bridge: number, fabrics: readonly EcosystemFabric[]): void {
+  /**
+   * Compares the ecosystems with the fabrics of their bridge: those whose fabric left lose their tokens, and a new fabric gets an agent.
+   * Returns the fabrics that were removed and are still there. They have to leave the bridge.
+   */
+  settle(bridge: number, fabrics: readonly EcosystemFabric[]): readonly number[] {
     const { store, clock } = this.#parts;
-    const known = this.list().filter((one) => one.bridge === bridge);
-    for (const one of known) if (!fabrics.some((fabric) => isOf(one, fabric))) this.end(one);
+    const known = store.ecosystems().filter((one) => one.bridge === bridge);
+    for (const one of known) if (!fabrics.some((fabric) => isOf(one, fabric))) this.#forget(one);
     for (const fabric of fabrics) {
       const label = givenName(fabric.label, MAX_LABEL);
       const one = known.find((ecosystem) => isOf(ecosystem, fabric));
-      if (one && one.label === label) continue;
-      const joined = {
-        agentId: one?.agentId ?? store.nextAgentId(),
-        joinedAtMs: one?.joinedAtMs ?? clock.now(),
-        tokens: one?.tokens ?? [],
-      };
+      if (one && (one.isEnded || one.label === label)) continue;
       const { fabricIndex, identity, vendorId } = fabric;
-      const { agentId, joinedAtMs, tokens } = joined;
+      const { agentId, joinedAtMs, tokens } = one ?? { agentId: store.nextAgentId(), joinedAtMs: clock.now(), tokens: [] };
       store.putEcosystem({ agentId, bridge, fabricIndex, identity, vendorId, label, joinedAtMs, tokens });
     }
+    for (const one of this.list()) if (one.bridge === bridge && this.#isRevoked(one)) this.end(one);
+    return store.ecosystems().flatMap((one) => (one.bridge === bridge && one.isEnded ? [one.fabricIndex] : []));
   }
 
   /** Gives each ecosystem of a bridge tokens for exactly `needs`, and ends its other tokens. */
@@ -51,16 +52,15 @@ export class Ecosystems {
     const { store, tokens } = this.#parts;
     for (const one of this.list().filter((ecosystem) => ecosystem.bridge === bridge)) {
       const after = renewedTokens(this.#parts, one.agentId, { held: one.tokens, needs });
-      const { agentId, fabricIndex, identity, vendorId, label, joinedAtMs } = one;
       // The new tokens are stored first. Otherwise, the end of the old ones would look like the end of the ecosystem.
-      store.putEcosystem({ agentId, bridge, fabricIndex, identity, vendorId, label, joinedAtMs, tokens: after });
+      store.putEcosystem(withTokens(one, after));
       for (const { id } of one.tokens) if (!after.some((token) => token.id === id)) tokens.revoke(id);
     }
   }
 
-  /** Returns the caller of a command. Throws PERMISSION_DENIED if the fabric is unknown or the owner has not chosen what it wants. */
-  principalOf(bridge: number, fabricIndex: number, permissions: readonly string[]): Principal {
-    const one = this.list().find((ecosystem) => ecosystem.bridge === bridge && ecosystem.fabricIndex === fabricIndex);
+  /** Returns the caller of a command. Throws PERMISSION_DENIED if the fabric was removed or the owner has not chosen what it wants. */
+  principalOf(bridge: number, identity: string, permissions: readonly string[]): Principal {
+    const one = this.list().find((ecosystem) => ecosystem.bridge === bridge && ecosystem.identity === identity);
     if (!one) throw new AtmoError('PERMISSION_DENIED', 'This ecosystem has been removed');
     return principalWith(this.#parts.tokens, one.tokens, permissions);
   }
@@ -70,11 +70,28 @@ export class Ecosystems {
     return this.list().find(({ tokens }) => tokens.some(({ id }) => id === tokenId));
   }
 
-  /** Forgets an ecosystem and ends its tokens. */
-  end({ agentId, tokens }: Ecosystem): void {
+  /** Ends an ecosystem and its tokens. It stays known until its fabric has left, so that it does not come back as a new one. */
+  end(ecosystem: Ecosystem): void {
+    this.#parts.store.putEcosystem({ ...withTokens(ecosystem, []), isEnded: true });
+    for (const { id } of ecosystem.tokens) this.#parts.tokens.revoke(id);
+  }
+
+  #forget({ agentId, tokens }: Ecosystem): void {
     this.#parts.store.deleteEcosystem(agentId);
     for (const { id } of tokens) this.#parts.tokens.revoke(id);
   }
+
+  /** Returns whether a token was revoked without that this hub could end the ecosystem, for example before a restore. */
+  #isRevoked({ tokens }: Ecosystem): boolean {
+    return tokens.some(({ id }) => this.#parts.tokens.find(id)?.revokedAtMs !== undefined);
+  }
+}
+
+function withTokens(
+  { agentId, bridge, fabricIndex, identity, vendorId, label, joinedAtMs }: Ecosystem,
+  tokens: Ecosystem['tokens'],
+): Ecosystem {
+  return { agentId, bridge, fabricIndex, identity, vendorId, label, joinedAtMs, tokens };
 }
 
 function isOf({ fabricIndex, identity }: Ecosystem, fabric: EcosystemFabric): boolean {

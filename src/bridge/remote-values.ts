@@ -41,7 +41,7 @@ export class RemoteValues implements Disposable {
   /** Reads the sensors now and at every change, until disposed. */
   follow(things: readonly Chosen[]): void {
     const held = this.#tokensFor(things);
-    for (const token of held) void this.#repeat(token);
+    for (const token of held) this.#repeat(token).catch((thrown: unknown) => this.#log(thrown));
   }
 
   [Symbol.dispose](): void {
@@ -75,7 +75,7 @@ export class RemoteValues implements Disposable {
     const { mesh, tokens } = this.#parts;
     const principal = tokens.principalOf(token.text);
     const devices = new Set(token.permissions.map((permission) => permission.replace(/^sensor:read:|\/\*$/g, '')));
-    const refresh = () => void this.#read(token, devices);
+    const refresh = () => void this.#read(token, devices).catch((thrown: unknown) => this.#log(thrown));
     const subscribed = mesh.events.subscribe(
       this.#hub,
       { principal, types: ['sensor.reading'], onGap: refresh, signal: this.#ended.signal },
@@ -98,6 +98,10 @@ export class RemoteValues implements Disposable {
       if (answer.status === 'error') logger.info('bridge.not_read', { hub: this.#hub, device, problem: answer.error.message });
       else for (const { id, value } of remoteSensors(answer.result)) this.#onValue(this.#hub, id, value);
     }
+  }
+
+  #log(thrown: unknown): void {
+    this.#parts.logger.info('bridge.not_followed', { hub: this.#hub, problem: toAtmoError(thrown).message });
   }
 
   #isReachable(): boolean {

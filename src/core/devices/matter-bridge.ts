@@ -42,7 +42,8 @@ export interface BridgedEndpoint {
 /** A command of an ecosystem to a thing. `action` and `params` are those of the thing's own tools, such as `set_brightness`. */
 export interface EcosystemCommand {
   readonly endpoint: string;
-  readonly fabricIndex: number;
+  /** Identity of the fabric that sent it, as in `EcosystemFabric`. */
+  readonly fabric: string;
   readonly action: string;
   readonly params: JsonObject;
 }

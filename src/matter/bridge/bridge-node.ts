@@ -36,6 +36,11 @@ export interface BridgeNodeParts {
   readonly storage: BridgeStorage;
 }
 
+interface Change {
+  readonly values?: BridgedValues;
+  readonly isReachable?: boolean;
+}
+
 /** A thing on the bridge. */
 interface Bridged {
   readonly endpoint: Endpoint;
@@ -50,6 +55,8 @@ export class MatterBridgeNode implements BridgeNode {
   readonly #aggregator: Endpoint<AggregatorEndpoint>;
   readonly #things = new Map<string, Bridged>();
   #cancelWindow = () => {};
+  /** Settles when the last change of values is shown. */
+  #last: Promise<unknown> = Promise.resolve();
 
   private constructor(parts: BridgeNodeParts, options: BridgeNodeOptions, node: ServerNode) {
     this.#parts = parts;
@@ -118,7 +125,11 @@ export class MatterBridgeNode implements BridgeNode {
     };
     const loaded = (await type.load()) as typeof AggregatorEndpoint;
     const endpoint = new Endpoint(loaded.with(BridgedDeviceBasicInformationServer), { id, bridgedDeviceBasicInformation, ...state });
-    linkEndpoint(endpoint, (fabricIndex, { action, params }) => this.#options.onCommand({ endpoint: id, fabricIndex, action, params }));
+    linkEndpoint(endpoint, async (fabricIndex, { action, params }) => {
+      // An index may belong to another fabric later. The identity never does.
+      const fabric = this.ecosystems().find((one) => one.fabricIndex === fabricIndex)?.identity ?? '';
+      await this.#options.onCommand({ endpoint: id, fabric, action, params });
+    });
     try {
       await this.#aggregator.add(endpoint);
     } catch (error) {
@@ -135,7 +146,14 @@ export class MatterBridgeNode implements BridgeNode {
     await thing?.endpoint.delete();
   }
 
-  async update(id: string, { values, isReachable }: { readonly values?: BridgedValues; readonly isReachable?: boolean }): Promise<void> {
+  /** Shows one change after the other. Otherwise, a change would be compared with a state that an earlier one is about to replace. */
+  update(id: string, change: Change): Promise<void> {
+    const result = this.#last.then(() => this.#show(id, change));
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+
+  async #show(id: string, { values, isReachable }: Change): Promise<void> {
     const thing = this.#things.get(id);
     if (!thing) return;
     const { endpoint, kind } = thing;
@@ -156,9 +174,13 @@ export class MatterBridgeNode implements BridgeNode {
     await this.#node.set({ commissioning: { passcode, discriminator } });
     await this.#node.env.get(DeviceCommissioner).allowBasicCommissioning();
     // matter.js 0.17.9 makes a timer for the end of the window and does not start it.
-    this.#cancelWindow = this.#parts.clock.after(seconds * 1000, () => void this.closeWindow());
+    this.#cancelWindow = this.#parts.clock.after(seconds * 1000, () => this.#endWindow());
     const { qrPairingCode: qrCode, manualPairingCode: manualCode } = this.#node.state.commissioning.pairingCodes;
     return { qrCode, manualCode, expiresAtMs: this.#parts.clock.now() + seconds * 1000 };
+  }
+
+  #endWindow(): void {
+    this.closeWindow().catch((error: unknown) => this.#parts.logger.error('bridge.window_not_closed', { problem: String(error) }));
   }
 
   async closeWindow(): Promise<void> {

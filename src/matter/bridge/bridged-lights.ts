@@ -3,11 +3,12 @@ import { ColorControlServer } from '@matter/main/behaviors/color-control';
 import { LevelControlServer } from '@matter/main/behaviors/level-control';
 import { OnOffServer } from '@matter/main/behaviors/on-off';
 import type { ColorControl } from '@matter/main/clusters/color-control';
+import type { OnOff } from '@matter/main/clusters/on-off';
 import { ColorTemperatureLightDevice } from '@matter/main/devices/color-temperature-light';
 import { DimmableLightDevice } from '@matter/main/devices/dimmable-light';
 import { OnOffLightDevice } from '@matter/main/devices/on-off-light';
 import { OnOffPlugInUnitDevice } from '@matter/main/devices/on-off-plug-in-unit';
-import { request } from './bridged-request.ts';
+import { request, startTimerFor } from './bridged-request.ts';
 import { kelvinOf, percentOf } from './bridged-units.ts';
 
 // Each command is carried out first. Only then does matter.js change the attributes, so that a refused command changes nothing.
@@ -22,6 +23,12 @@ class BridgedOnOff extends OnOffServer.with('Lighting') {
   override async off(): Promise<void> {
     await request(this, 'turn_off');
     await super.off();
+  }
+
+  /** Turns on for a time. The end of the time is a command of the same fabric. */
+  override async onWithTimedOff(fields: OnOff.OnWithTimedOffRequest): Promise<void> {
+    await super.onWithTimedOff(fields);
+    startTimerFor(this);
   }
 }
 

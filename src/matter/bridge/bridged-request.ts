@@ -8,10 +8,10 @@ import type { JsonObject } from '../../core/json.ts';
 /** Carries out a command for the fabric that sent it. */
 export type CarryOut = (fabricIndex: number, command: { readonly action: string; readonly params: JsonObject }) => Promise<void>;
 
-/** What carries out the commands to an endpoint, and the fabric that sent the last one. */
+/** What carries out the commands to an endpoint, and the fabric that started the timer of the endpoint. */
 interface EndpointLink {
   readonly carryOut: CarryOut;
-  fabricIndex: number | undefined;
+  timerFabric: number | undefined;
 }
 
 // A behaviour lives for one interaction and gets no collaborators. So the link is found by the endpoint.
@@ -19,7 +19,7 @@ const links = new WeakMap<Endpoint, EndpointLink>();
 
 /** Sends the commands to the endpoint to `carryOut`. Must be called before the endpoint is added to its bridge. */
 export function linkEndpoint(endpoint: Endpoint, carryOut: CarryOut): void {
-  links.set(endpoint, { carryOut, fabricIndex: undefined });
+  links.set(endpoint, { carryOut, timerFabric: undefined });
 }
 
 /**
@@ -31,7 +31,6 @@ export async function request(behavior: Behavior, action: string, params: JsonOb
   const fabricIndex = link && fabricOf(behavior, link);
   // Without a fabric, the sender only knows the setup code (PASE session). It has no token, so it may do nothing.
   if (!link || !fabricIndex) throw new StatusResponseError('This ecosystem has not commissioned the bridge', Status.UnsupportedAccess);
-  link.fabricIndex = fabricIndex;
   try {
     await link.carryOut(fabricIndex, { action, params });
   } catch (thrown) {
@@ -40,9 +39,15 @@ export async function request(behavior: Behavior, action: string, params: JsonOb
   }
 }
 
-/** Returns the fabric that sent the command. A timer of the endpoint, such as that of OnWithTimedOff, acts for the last one that did. */
+/** Lets the timer that the behaviour's command starts act for the fabric that gave the command, and for no other. */
+export function startTimerFor({ context, endpoint }: Behavior): void {
+  const link = links.get(endpoint);
+  if (link && hasRemoteActor(context)) link.timerFabric = context.fabric;
+}
+
+/** Returns the fabric that sent the command, or that started the timer which now acts. */
 function fabricOf({ context }: Behavior, link: EndpointLink): number | undefined {
-  return hasRemoteActor(context) ? context.fabric : link.fabricIndex;
+  return hasRemoteActor(context) ? context.fabric : link.timerFabric;
 }
 
 /** The Matter status for each error code (Matter core specification 8.10); any other error is a FAILURE. */

@@ -28,6 +28,10 @@ interface Shown {
 
 const same = (value: unknown) => value;
 const hundredths = (value: number) => Math.round(value * 100);
+const clamped = (value: number, [min, max]: Limits) => Math.min(max, Math.max(min, value));
+
+/** The lowest and the highest value of an attribute. matter.js refuses any other, and would then not show the thing at all. */
+type Limits = readonly [number, number];
 
 const ON: Shown = { cluster: 'onOff', attribute: 'onOff', toMatter: same, unknown: false };
 const BRIGHTNESS: Shown = {
@@ -54,9 +58,11 @@ const OPEN_PERCENT: Shown = {
   unknown: null,
 };
 const LOCKED: Shown = { cluster: 'doorLock', attribute: 'lockState', toMatter: (isLocked: boolean) => (isLocked ? 1 : 2), unknown: null };
+const SETPOINTS: Limits = [500, 3500];
+const setpoint = (celsius: number) => clamped(hundredths(celsius), SETPOINTS);
 const INDOOR: Shown = { cluster: 'thermostat', attribute: 'externalMeasuredIndoorTemperature', toMatter: hundredths, unknown: undefined };
-const HEATING: Shown = { cluster: 'thermostat', attribute: 'occupiedHeatingSetpoint', toMatter: hundredths, unknown: 2000 };
-const COOLING: Shown = { cluster: 'thermostat', attribute: 'occupiedCoolingSetpoint', toMatter: hundredths, unknown: 2600 };
+const HEATING: Shown = { cluster: 'thermostat', attribute: 'occupiedHeatingSetpoint', toMatter: setpoint, unknown: 2000 };
+const COOLING: Shown = { cluster: 'thermostat', attribute: 'occupiedCoolingSetpoint', toMatter: setpoint, unknown: 2600 };
 const MODE: Shown = { cluster: 'thermostat', attribute: 'systemMode', toMatter: systemModeOf, unknown: 0 };
 
 /** Limits of setpoints in hundredths of °C. The thing itself refuses what it cannot do. */
@@ -82,16 +88,21 @@ const sensors = async () => (await import('./bridged-sensors.ts')).SENSORS;
 type Sensor = keyof Awaited<ReturnType<typeof sensors>>;
 
 /** Returns the type of a sensor with one measured value. `limits` are the lowest and the highest attribute. */
-function measuring(kind: Sensor, name: string, { limits, ...shown }: Measured): BridgedType {
+function measuring(kind: Sensor, name: string, { limits, cluster, toMatter }: Measured): BridgedType {
   const [minMeasuredValue, maxMeasuredValue] = limits;
+  const shown = { cluster, toMatter: (value: number) => clamped(toMatter(value), limits) };
   return {
     load: async () => (await sensors())[kind],
-    fixed: { [shown.cluster]: { minMeasuredValue, maxMeasuredValue } },
+    fixed: { [cluster]: { minMeasuredValue, maxMeasuredValue } },
     attributes: { [name]: { ...shown, attribute: 'measuredValue', unknown: null } },
   };
 }
 
-type Measured = Pick<Shown, 'cluster' | 'toMatter'> & { readonly limits: readonly [number, number] };
+interface Measured {
+  readonly cluster: string;
+  readonly toMatter: (value: number) => number;
+  readonly limits: Limits;
+}
 
 /** Returns the type of a sensor with a boolean state. */
 function detecting(kind: Sensor, name: string, toMatter: (value: boolean) => boolean): BridgedType {

@@ -25,7 +25,7 @@ export function openPercentOf(percent100ths: number): number {
 
 /** Converts percent open to hundredths of a percent closed. */
 export function closed100thsOf(openPercent: number): number {
-  return Math.round((100 - openPercent) * 100);
+  return Math.min(10_000, Math.max(0, Math.round((100 - openPercent) * 100)));
 }
 
 /** Converts lux to a MeasuredValue of Illuminance Measurement: 10,000 × log10(lx) + 1, and 0 if it is too dark to measure (2.2.5.1). */

@@ -9,7 +9,7 @@ import { text } from '../texts/text.ts';
 import { type ShareCode, shareCodeOf, shareDialog } from './device-dialogs.ts';
 
 /** A thing that can be bridged. `what` is `board`, `scene` or a device type. */
-export interface BridgeCandidate {
+interface BridgeCandidate {
   readonly thing: string;
   readonly name: string;
   readonly what: string;
@@ -17,7 +17,7 @@ export interface BridgeCandidate {
 }
 
 /** What the ecosystems see, as `GET /api/v1/bridge` answers. */
-export interface BridgeView {
+interface BridgeView {
   readonly things: readonly {
     readonly thing: string;
     readonly name: string;
@@ -133,12 +133,12 @@ export class SettingsBridge extends PageElement {
 const TOOLS: ReadonlySet<string> = new Set(['hub:bridge_device', 'hub:unbridge_device', 'hub:open_bridge', 'hub:remove_ecosystem']);
 
 /** Returns the numbers of the bridges that have things. */
-export function bridgesOf({ things }: Pick<BridgeView, 'things'>): readonly number[] {
+function bridgesOf({ things }: Pick<BridgeView, 'things'>): readonly number[] {
   return [...new Set(things.map(({ bridge }) => bridge))].sort((a, b) => a - b);
 }
 
 /** Returns a candidate in words: its name, what it is, and the hub that has it. */
-export function candidateWords({ name, what, hub }: BridgeCandidate): string {
+function candidateWords({ name, what, hub }: BridgeCandidate): string {
   const kind = what === 'board' || what === 'scene' ? text(`settings.bridge_${what}`) : what.replaceAll('_', ' ');
   return hub === undefined ? `${name} (${kind})` : `${name} (${kind}, ${hub})`;
 }

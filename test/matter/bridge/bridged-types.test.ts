@@ -49,3 +49,11 @@ describe('values of a thing as attributes', () => {
     expect(changedState(BRIDGED_TYPES.on_off_light, { on: null }, { onOff: { onOff: true } })).toEqual({});
   });
 });
+
+test('a value that Matter cannot express is shown as the nearest one that it can', () => {
+  const shown = (kind: keyof typeof BRIDGED_TYPES, values: Record<string, number>) => initialState(BRIDGED_TYPES[kind], values);
+  expect(shown('temperature_sensor', { temperature: 900 })).toMatchObject({ temperatureMeasurement: { measuredValue: 32_767 } });
+  expect(shown('humidity_sensor', { humidity: 104 })).toMatchObject({ relativeHumidityMeasurement: { measuredValue: 10_000 } });
+  expect(shown('cover', { open_percent: 101 })).toMatchObject({ windowCovering: { currentPositionLiftPercent100ths: 0 } });
+  expect(shown('heating_thermostat', { heating_setpoint: 60 })).toMatchObject({ thermostat: { occupiedHeatingSetpoint: 3500 } });
+});
