@@ -97,6 +97,10 @@ export async function openAuth(collaborators: AuthCollaborators, config: HubConf
   const approvals = new ApprovalStore({ store, clock, time, audit, events, logger, approvers, devices, standing, waits }, { hubId });
   await stack.start(approvals);
   const { people, grants } = await openPeople(collaborators, { identity, tokens, approvers }, stack);
+  const mustExist = config.namedPlaces.some(({ key }) => key === 'rules');
+  const ruleCollaborators = { clock, time, logger, events, audit, problems: collaborators.problems, store, facts: devices };
+  const rules = new RuleStore(ruleCollaborators, config.rulesFile, { mustExist });
+  await stack.start(rules);
   const oauth = makeAuthorizationServer({
     audit,
     clock,
@@ -106,12 +110,9 @@ export async function openAuth(collaborators: AuthCollaborators, config: HubConf
     tokens: tokens.tokens,
     grants,
     people,
+    rules,
     fetchPublic: lazyFetch(),
   });
-  const mustExist = config.namedPlaces.some(({ key }) => key === 'rules');
-  const ruleCollaborators = { clock, time, logger, events, audit, problems: collaborators.problems, store, facts: devices };
-  const rules = new RuleStore(ruleCollaborators, config.rulesFile, { mustExist });
-  await stack.start(rules);
   const members = { has: (hub: string) => membership.membership.member(hub) !== undefined };
   const authorizer = new GrantAuthorizer({ groups: devices, elsewhere, validity: tokens.authenticator });
   return {

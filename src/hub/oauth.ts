@@ -10,6 +10,7 @@ import { type FetchDocument, OAuthClients } from '../auth/oauth/oauth-client.ts'
 import { TokenService } from '../auth/oauth/token-service.ts';
 import type { Household } from '../auth/people/household.ts';
 import type { PeopleService } from '../auth/people/people-service.ts';
+import type { RuleStore } from '../auth/rules/rule-store.ts';
 import type { TokenIssuer } from '../auth/tokens/token-issuer.ts';
 import type { FetchPublic } from '../connectors/web/public-fetch.ts';
 import type { AuthorizationServer } from '../core/auth/oauth.ts';
@@ -35,19 +36,23 @@ interface ServerInputs extends Pick<HubContext, 'audit' | 'clock' | 'logger' | '
   readonly tokens: TokenIssuer;
   readonly grants: OAuthGrants;
   readonly people: PeopleService;
+  /** The owner's rules: no application gets a name for which they hold something ready. */
+  readonly rules: Pick<RuleStore, 'list'>;
   /** Fetches from public addresses alone. */
   readonly fetchPublic: FetchPublic;
 }
 
 /** Returns the authorization server. It holds no timers and opens nothing. */
 export function makeAuthorizationServer(inputs: ServerInputs): AuthorizationServer {
-  const { audit, clock, logger, store, time, tokens, grants, people, fetchPublic } = inputs;
+  const { audit, clock, logger, store, time, tokens, grants, people, rules, fetchPublic } = inputs;
   const clients = new OAuthClients({ store, time, clock, fetchDocument: documentFetch(fetchPublic) });
   const codes = new AuthorizationCodes({ store, time });
   const devices = new DeviceCodes({ store, time, clock });
-  const isTaken = (name: string) =>
-    people.find(name) !== undefined || tokens.list().some((record) => record.grant === undefined && rootAgentOf(record.agentId) === name);
-  const agents = new ClientAgents({ store, isTaken });
+  const isAgent = (name: string) => tokens.list().some((record) => record.grant === undefined && rootAgentOf(record.agentId) === name);
+  const isTaken = (name: string) => people.find(name) !== undefined || isAgent(name);
+  const isInRules = (name: string) =>
+    rules.list().rules.some(({ when }) => [when.agent ?? []].flat().map(String).map(rootAgentOf).includes(name));
+  const agents = new ClientAgents({ store, isTaken, isInRules });
   const requests = new ConsentRequests({ store, time });
   return {
     endpoints: new TokenService({ audit, logger, time, clients, codes, devices, grants }),

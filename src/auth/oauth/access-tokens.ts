@@ -4,6 +4,8 @@ import { AtmoError } from '../../core/errors.ts';
 /** The access token of a grant. */
 export interface GrantedToken {
   readonly grantId: string;
+  /** Name under which the person calls tools who gave the grant. */
+  readonly grantedBy: string;
   /** Paths of the hub for which the token is good, and all below them. */
   readonly paths: readonly string[];
   readonly expiresAtMs: number;
@@ -43,14 +45,15 @@ export class GrantedTokens {
       throw new AtmoError('TOKEN_INVALID', `The token was given for ${token.paths.join(' and ')} of this hub and is good for nothing else`);
     }
     for (const listener of this.#listeners) listener(root, token.grantId);
-    return this.#withGrant(principal, token.grantId);
+    return this.#withGrant(principal, token);
   }
 
-  /** A token that an agent has derived stands for itself alone. */
-  #withGrant(principal: Principal, grant: string): Principal {
+  /** A token that an agent has derived acts for the same person, but it is not renewed with the grant. */
+  #withGrant(principal: Principal, { grantId: grant, grantedBy }: GrantedToken): Principal {
     const { token } = principal;
-    if (token?.chain.length !== 1) return principal;
-    const marked = this.#marked.get(principal) ?? { ...principal, token: { ...token, grant } };
+    if (!token) return principal;
+    const facts = { ...token, grantedBy, ...(token.chain.length === 1 && { grant }) };
+    const marked = this.#marked.get(principal) ?? { ...principal, token: facts };
     this.#marked.set(principal, marked);
     return marked;
   }

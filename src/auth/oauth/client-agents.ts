@@ -12,6 +12,8 @@ const MAX_SUFFIX = 1_000;
 interface AgentParts extends Pick<HubContext, 'store'> {
   /** Returns whether a person or another agent has this name. */
   readonly isTaken: (name: string) => boolean;
+  /** Returns whether the owner's rules name this agent. A client that is new must not find exceptions there that were made for another. */
+  readonly isInRules: (name: string) => boolean;
 }
 
 /**
@@ -37,7 +39,8 @@ export class ClientAgents {
   }
 
   #free(slug: string, names: ReadonlySet<string>): string {
-    const isFree = (name: string) => !RESERVED.has(name) && !names.has(name) && !this.#parts.isTaken(name);
+    const { isTaken, isInRules } = this.#parts;
+    const isFree = (name: string) => !RESERVED.has(name) && !names.has(name) && !isTaken(name) && !isInRules(name);
     if (isFree(slug)) return slug;
     for (let suffix = 2; suffix < MAX_SUFFIX; suffix++) if (isFree(`${slug}-${suffix}`)) return `${slug}-${suffix}`;
     return this.#free(`${slug}-x`, names);

@@ -6,6 +6,10 @@ import { isJsonObject, type Json, type JsonObject, present, textsOf } from '../.
 import type { ProtectedResource } from './authorization-request.ts';
 
 const SPACE = 'oauth.grants';
+/** Times at which everything ended that a person had consented to. */
+const ENDS_SPACE = 'oauth.ends';
+/** Longer than any code waits for its client. */
+const ENDS_KEPT_MS = 3_600_000;
 const PREFIX = 'ar1.';
 const ID_BYTES = 16;
 const SECRET_BYTES = 32;
@@ -26,6 +30,7 @@ export interface GrantDraft {
   /** Permissions that the person was shown. No token of the grant has more. */
   readonly permissions: readonly string[];
   readonly untilMs: number;
+  readonly consentedAtMs: number;
 }
 
 /** A stored grant. Of its refresh tokens only digests are stored. */
@@ -136,6 +141,17 @@ export class GrantStore {
   delete(id: string): boolean {
     return this.#parts.store.delete(SPACE, id);
   }
+
+  /** Notes that the consents of a person until now are void, also those whose code no client has exchanged. */
+  noteEnd(person: string): void {
+    this.#parts.store.set(ENDS_SPACE, person, this.#parts.time.now(), { ttlMs: ENDS_KEPT_MS });
+  }
+
+  /** Returns the time of the last `noteEnd`, milliseconds since 1970; minus infinity if there is none that matters. */
+  endedAtMs(person: string): number {
+    const atMs = this.#parts.store.get(ENDS_SPACE, person);
+    return typeof atMs === 'number' ? atMs : Number.NEGATIVE_INFINITY;
+  }
 }
 
 /** Returns a draft as JSON, for codes that wait for their client. */
@@ -146,10 +162,11 @@ export function draftJson({ resource, clientHost, ...draft }: GrantDraft): JsonO
 /** Parses a stored draft; returns undefined if it is malformed, so that it grants nothing. */
 export function readDraft(value: Json | undefined): GrantDraft | undefined {
   if (!isJsonObject(value)) return undefined;
-  const { clientId, clientName, clientHost, agentId, person, issuer, resource, untilMs } = value;
+  const { clientId, clientName, clientHost, agentId, person, issuer, resource, untilMs, consentedAtMs } = value;
   const texts = [clientId, clientName, agentId, person, issuer, resource];
   const role = PERSON_ROLES.find((known) => known === value.role);
-  if (!texts.every((text) => typeof text === 'string') || typeof untilMs !== 'number' || !role) return undefined;
+  if (!texts.every((text) => typeof text === 'string') || !role) return undefined;
+  if (typeof untilMs !== 'number' || typeof consentedAtMs !== 'number') return undefined;
   return {
     clientId: String(clientId),
     clientName: String(clientName),
@@ -161,6 +178,7 @@ export function readDraft(value: Json | undefined): GrantDraft | undefined {
     resource: { address: String(resource), paths: textsOf(value.paths) },
     permissions: textsOf(value.permissions),
     untilMs,
+    consentedAtMs,
   };
 }
 

@@ -8,8 +8,9 @@ import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { Service } from '../../core/lifecycle.ts';
 import { recordNote } from '../../core/storage/audit-sink.ts';
+import { agentNameOf } from '../people/household.ts';
 import { admittedUntil, grantsOf } from '../people/person-grants.ts';
-import type { GrantedTokens } from './access-tokens.ts';
+import type { GrantedToken, GrantedTokens } from './access-tokens.ts';
 import {
   type GrantDraft,
   type GrantStore,
@@ -86,7 +87,7 @@ export class OAuthGrants implements Service {
     for (const { id, grant: grantId, expiresAtMs, revokedAtMs } of tokens.list()) {
       if (grantId === undefined || revokedAtMs !== undefined || expiresAtMs + SHORTEST_ACCESS_MS <= time.now()) continue;
       const grant = grants.get(grantId);
-      if (grant) granted.add(id, { grantId, paths: grant.resource.paths, expiresAtMs }, time.now());
+      if (grant) granted.add(id, grantedToken(grant, expiresAtMs), time.now());
       else tokens.revoke(id);
     }
     this.#stop = [granted.onUsed((tokenId, grantId) => this.#noteUse(tokenId, grantId)), tokens.onRevoked((id) => this.#onRevoked(id))];
@@ -99,10 +100,6 @@ export class OAuthGrants implements Service {
 
   list(): readonly StoredGrant[] {
     return this.#ports.grants.all();
-  }
-
-  find(id: string): StoredGrant | undefined {
-    return this.#ports.grants.get(id);
   }
 
   /** Throws CONFLICT if the person or the hub has too many grants. */
@@ -118,6 +115,8 @@ export class OAuthGrants implements Service {
     const nowMs = this.#ports.time.now();
     const seed = { ...draft, id, createdAtMs: nowMs, family: secretDigest(refresh.family) };
     const grant = { ...seed, current: '', rotatedAtMs: nowMs, accessTokenId: '', isAccessUsed: false };
+    // Between consent and exchange, the person may have signed out everywhere, or got another role and the former one again.
+    if (draft.consentedAtMs <= this.#ports.grants.endedAtMs(draft.person)) return refuse('The person has withdrawn; ask the person again');
     const allowed = this.#allowedNow(grant);
     if (typeof allowed === 'string') return this.#refuseAndEnd(grant, allowed);
     const answer = this.#give(grant, refresh, allowed);
@@ -164,11 +163,13 @@ export class OAuthGrants implements Service {
 
   /** Ends the grants of a person who is gone or has signed out everywhere. */
   async endOf(person: string, reason: Extract<EndReason, 'person_gone' | 'signed_out'>): Promise<void> {
+    this.#ports.grants.noteEnd(person);
     for (const grant of this.list()) if (grant.person === person) await this.end(grant.id, reason);
   }
 
   /** Ends the grants of a person with another role. With other limits, only ends the tokens: their renewal gives what is left. */
   async settle(person: Pick<Person, 'name' | 'role'>): Promise<void> {
+    this.#ports.grants.noteEnd(person.name);
     for (const grant of this.list()) {
       if (grant.person !== person.name) continue;
       if (grant.role !== person.role) await this.end(grant.id, 'role_changed');
@@ -188,7 +189,7 @@ export class OAuthGrants implements Service {
     const { id: grantId, clientName: client, agentId } = grant;
     const { token, principal } = tokens.issue({ agentId, permissions, ttlMs, grant: { id: grantId, client } }, OWNER);
     const { id: accessTokenId = '', expiresAtMs = 0 } = principal.token ?? {};
-    granted.add(accessTokenId, { grantId, paths: grant.resource.paths, expiresAtMs }, time.now());
+    granted.add(accessTokenId, grantedToken(grant, expiresAtMs), time.now());
     grants.save({ ...grant, current: secretDigest(refresh.own), accessTokenId });
     const expiresInSeconds = Math.floor((expiresAtMs - time.now()) / 1000);
     return { accessToken: token, expiresInSeconds, refreshToken: refreshTokenText(refresh), permissions: principal.permissions };
@@ -266,6 +267,10 @@ export class OAuthGrants implements Service {
     const about = { client: clientName, client_id: clientId, person, agent_id: agentId, resource: resource.address };
     return recordNote(this.#ports, { event, atMs: this.#ports.time.now(), principalId: person, data: { ...about, ...data } });
   }
+}
+
+function grantedToken({ id: grantId, person, resource }: StoredGrant, expiresAtMs: number): GrantedToken {
+  return { grantId, grantedBy: agentNameOf({ name: person }), paths: resource.paths, expiresAtMs };
 }
 
 /** Returns the id of a valid access token; undefined for any other text. */

@@ -24,6 +24,8 @@ export interface TokenFacts {
   readonly maxHops?: number;
   /** Id of the grant of OAuth to which the token belongs. Its next tokens stand for the same access. */
   readonly grant?: string;
+  /** Name under which the person calls tools who gave that grant. What the rules deny this person is denied to the application too. */
+  readonly grantedBy?: string;
   /** Rate limits of all tokens in the chain. Each call counts towards all of these limits. */
   readonly rateLimits: readonly (RateLimit & { readonly tokenId: string })[];
 }

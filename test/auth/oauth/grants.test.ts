@@ -51,6 +51,22 @@ describe('an access ends', () => {
     }
   });
 
+  test('before it began, when the person withdraws between consent and exchange', async () => {
+    const lab = await oauthLab();
+    const signIn = await lab.signedIn(ANN);
+    const clientId = await lab.register();
+    const codeOf = async (token: string) => (await lab.consent(lab.query(clientId), token)).searchParams.get('code') ?? '';
+    const [first, second] = [await codeOf(signIn.token), await codeOf(signIn.token)];
+    expect((await lab.exchange(clientId, first)).status).toBe(200);
+    await lab.people.endSignIn(signIn.signIn.id);
+    expect((await lab.exchange(clientId, second)).json.error).toBe('invalid_grant');
+    expect(lab.grants.list()).toEqual([]);
+    const third = await codeOf((await lab.signedIn(ANN)).token);
+    await lab.people.change({ ...ANN, role: 'child' });
+    await lab.people.change(ANN);
+    expect((await lab.exchange(clientId, third)).json.error).toBe('invalid_grant');
+  });
+
   test('at the end that the person chose, to the minute', async () => {
     const lab = await oauthLab();
     const until = new Date(lab.clock.now() + 90 * 60_000).toISOString();
@@ -177,6 +193,23 @@ describe('an access', () => {
       const code = (await lab.consent(lab.query(other), ann)).searchParams.get('code') ?? '';
       expect(agentOf((await lab.exchange(other, code)).json.access_token)).toBe(agent);
     }
+  });
+
+  test('has no name for which the rules of the owner hold something ready', async () => {
+    const lab = await oauthLab({ agentsInRules: ['claude-ai', 'claude-ai-2/*'] });
+    const { access } = await lab.connected();
+    expect(lab.tokens.issuer.inspect(access).principal.id).toBe('claude-ai-3');
+  });
+
+  test('carries the person for whom it acts, so that rules about the person bind it', async () => {
+    const lab = await oauthLab();
+    const { access } = await lab.connected({ token: await lab.signedInToken(ANN) });
+    const authenticated = await lab.authenticator.authenticate({ bearer: access, operation: 'POST /mcp' });
+    expect(authenticated.principal.token).toMatchObject({ grantedBy: 'ann', grant: expect.stringMatching(/^[0-9a-f]{32}$/) });
+    expect((await lab.authenticator.authenticate({ bearer: access, operation: 'POST /mcp' })).principal).toBe(authenticated.principal);
+    const { access: ofOwner } = await lab.connected();
+    const { principal } = await lab.authenticator.authenticate({ bearer: ofOwner, operation: 'POST /mcp' });
+    expect(principal.token?.grantedBy).toBe('monitor');
   });
 
   test('of an application that a later person is called like makes it no person', async () => {

@@ -4,6 +4,7 @@ import { ProofOfPossession, ReplayCache } from '../../../src/auth/tokens/proof-o
 import { TokenAuthenticator, TokenRefusalLog } from '../../../src/auth/tokens/token-authenticator.ts';
 import type { FetchPublic } from '../../../src/connectors/web/public-fetch.ts';
 import { consentSubject, type Person, signInStatement } from '../../../src/core/auth/people.ts';
+import type { ListedRule } from '../../../src/core/auth/rules.ts';
 import type { Device } from '../../../src/core/devices/device-model.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
@@ -26,6 +27,8 @@ export interface LabOptions extends HomeOptions {
   readonly devices?: readonly Device[];
   /** Fetches metadata documents instead of `documents`. */
   readonly fetch?: FetchPublic;
+  /** Agents that the owner's rules name. */
+  readonly agentsInRules?: readonly string[];
   readonly proxyUrl?: string;
 }
 
@@ -35,6 +38,7 @@ export async function oauthLab({
   devices = [makeDevice('hall-lamp', { area: 'Hall' })],
   proxyUrl,
   fetch,
+  agentsInRules = [],
   ...options
 }: LabOptions = {}) {
   const home = await household(options);
@@ -48,9 +52,11 @@ export async function oauthLab({
     return { status: 200, url, headers: new Headers(), body: new TextEncoder().encode(text) };
   };
   const fetchPublic = fetch ?? fromDocuments;
+  const listed = agentsInRules.map((agent, line): ListedRule => ({ name: `rule ${line}`, line, effect: 'allow', when: { agent } }));
+  const rules = { list: () => ({ file: 'rules.yaml', timezone: 'UTC', default: 'allow' as const, rules: listed }) };
   const logger = silentLogger;
   const time = tokens.time;
-  const server = makeAuthorizationServer({ audit, clock, logger, store, time, tokens: tokens.issuer, grants, people, fetchPublic });
+  const server = makeAuthorizationServer({ audit, clock, logger, store, time, tokens: tokens.issuer, grants, people, rules, fetchPublic });
   const authenticator = new TokenAuthenticator(
     {
       owner: new OwnerAuthenticator({ matches: (text) => text === TOKEN, mark: () => 'mark', generation: 0 }),
@@ -168,6 +174,7 @@ export async function oauthLab({
   return {
     ...home,
     server,
+    authenticator,
     httpApi,
     fetched,
     json,
