@@ -11,10 +11,9 @@ import { TokenService } from '../auth/oauth/token-service.ts';
 import type { Household } from '../auth/people/household.ts';
 import type { PeopleService } from '../auth/people/people-service.ts';
 import type { RuleStore } from '../auth/rules/rule-store.ts';
-import type { TokenIssuer } from '../auth/tokens/token-issuer.ts';
 import type { FetchPublic } from '../connectors/web/public-fetch.ts';
 import type { AuthorizationServer } from '../core/auth/oauth.ts';
-import { rootAgentOf } from '../core/auth/principal.ts';
+import { rootAgentOf, type TokenAuthority } from '../core/auth/principal.ts';
 import type { HubContext } from '../core/context.ts';
 import { AtmoError } from '../core/errors.ts';
 
@@ -22,7 +21,7 @@ const MAX_DOCUMENT_BYTES = 5_120;
 const DOCUMENT_TIMEOUT_MS = 5_000;
 
 interface GrantInputs extends Pick<HubContext, 'audit' | 'logger' | 'store' | 'time'> {
-  readonly tokens: TokenIssuer;
+  readonly tokens: TokenAuthority;
   readonly granted: GrantedTokens;
   readonly household: Household;
 }
@@ -33,7 +32,7 @@ export function makeGrants({ audit, logger, store, time, tokens, granted, househ
 }
 
 interface ServerInputs extends Pick<HubContext, 'audit' | 'clock' | 'logger' | 'store' | 'time'> {
-  readonly tokens: TokenIssuer;
+  readonly tokens: TokenAuthority;
   readonly grants: OAuthGrants;
   readonly people: PeopleService;
   /** The owner's rules: no application gets a name for which they hold something ready. */

@@ -5,9 +5,8 @@ import { dirname, posix, win32 } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
 import { replaceFile } from '../../core/files/file-system.ts';
 import { type JsonObject, objectOf, tryParseJson } from '../../core/json.ts';
-import type { CliIo } from '../cli-io.ts';
 
-type Environment = CliIo['env'];
+type Environment = Readonly<Record<string, string | undefined>>;
 type Platform = NodeJS.Platform;
 
 const NAME = 'atmosphere-edge';
