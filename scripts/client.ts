@@ -18,11 +18,16 @@ const { values } = parseArgs({
     'bundle-url': { type: 'string' },
   },
 });
-const { version, 'server-name': name, 'bundle-url': url } = values;
-if ((name === undefined) !== (url === undefined))
-  throw new AtmoError('VALIDATION_ERROR', 'server.json needs both --server-name and --bundle-url');
-const outdir = resolve(values.outdir);
-console.log(await buildClientPackage(outdir, { version }));
-const bundle = await buildClientBundle(outdir, { version });
-console.log(bundle);
-if (name !== undefined && url !== undefined) console.log(writeServerDocument(outdir, bundle, { name, url }));
+try {
+  const { version, 'server-name': name, 'bundle-url': url } = values;
+  if ((name === undefined) !== (url === undefined))
+    throw new AtmoError('VALIDATION_ERROR', 'server.json needs both --server-name and --bundle-url');
+  const outdir = resolve(values.outdir);
+  console.log(await buildClientPackage(outdir, { version }));
+  const bundle = await buildClientBundle(outdir, { version });
+  console.log(bundle);
+  if (name !== undefined && url !== undefined) console.log(writeServerDocument(outdir, bundle, { name, url }));
+} catch (error) {
+  console.error(`client: ${error instanceof Error ? error.message : error}`);
+  process.exitCode = 1;
+}

@@ -12,7 +12,7 @@ import { VirtualHome } from '../../home/virtual-home.ts';
 import { filesIn } from '../../scripts/zip-reader.ts';
 import { type LiveClient, legacyClient, modernClient } from '../mcp/mcp-clients.ts';
 import { RunningHub } from '../running-hub.ts';
-import { olderNodeFolder } from './older-node.ts';
+import { OLDER_NODE_HINT, olderNodeFolder } from './older-node.ts';
 
 const LAMP = 'Living room lamp';
 const PATIENCE = { timeout: 60_000, interval: 200 };
@@ -87,7 +87,9 @@ async function invitation(): Promise<{ readonly line: readonly string[]; readonl
 
 const isOn = async () => (await home.device(LAMP).get(1, 'OnOff', 'OnOff')) === true;
 
-describe.skipIf(OLDER_NODE === undefined)('on a machine with Node 20 and nothing else', () => {
+const WHY_NOT = OLDER_NODE === undefined ? `: ${OLDER_NODE_HINT}` : '';
+
+describe.skipIf(OLDER_NODE === undefined)(`on a machine with Node 20 and nothing else${WHY_NOT}`, () => {
   test('three commands lead from nothing to a switched lamp', async () => {
     const { line, code } = await invitation();
     expect(await onLaptop(['npm', 'install', '-g', file])).toMatchObject({ code: 0 });

@@ -6,6 +6,8 @@ const OLDEST = 20;
 const NEWEST = 23;
 const USUAL_FOLDERS = ['/usr/local/bin', '/usr/bin'];
 
+export const OLDER_NODE_HINT = 'no Node 20 to 23 with npm is on the PATH: install one, or name its program in ATMO_OLDER_NODE';
+
 /** Folder with a Node that is older than that of the hub, and its npm; undefined where this machine has none. ATMO_OLDER_NODE names one. */
 export function olderNodeFolder(): string | undefined {
   const { ATMO_OLDER_NODE: given, PATH = '' } = process.env;
