@@ -199,3 +199,10 @@ function withReachability(state: HomeState, { subject, data }: EventView): HomeS
 function isReachability(value: Json | undefined): value is Reachability {
   return REACHABILITIES.some((known) => known === value);
 }
+
+/** Returns the devices that may take the place of another one: whole Matter devices of another node, first those of one type with it. */
+export function replacementsFor(device: DeviceView, all: readonly DeviceView[]): readonly DeviceView[] {
+  const isAlike = ({ device_types: types }: DeviceView) => types.some((type) => device.device_types.includes(type));
+  const others = all.filter(({ kind, matter_node_id: node }) => kind === 'node' && node !== device.matter_node_id);
+  return [...others.filter(isAlike), ...others.filter((other) => !isAlike(other))];
+}

@@ -92,6 +92,35 @@ export function removeDialog({ device, leaving, onClose, onRemove }: RemoveOptio
   );
 }
 
+interface ReplaceOptions {
+  readonly device: DeviceView;
+  /** The devices that may take its place. */
+  readonly candidates: readonly DeviceView[];
+  readonly onClose: () => void;
+  readonly onReplace: (choice: { readonly by: string; readonly isConfirmed: boolean }) => void;
+}
+
+/** Returns the dialog in which a person chooses the device that takes the place of this one. */
+export function replaceDialog({ device, candidates, onClose, onReplace }: ReplaceOptions): TemplateResult {
+  const submit = (event: SubmitEvent) => {
+    const { by = '', confirm } = formValues(event);
+    closeDialog(event);
+    onReplace({ by, isConfirmed: confirm === 'on' });
+  };
+  const title = text('devices.replace_label', { name: device.name });
+  if (candidates.length === 0) return modalDialog({ title, onClose }, html`<p>${text('devices.replace_none')}</p>`);
+  return modalDialog(
+    { title, onClose },
+    html`<form class="stack" @submit=${submit}>
+      <p>${text('devices.replace_about')}</p>
+      <label class="field"><span class="label">${text('devices.replace_by')}</span>
+        <select name="by" required>${candidates.map(({ id, name, area }) => html`<option value=${id}>${area === null ? name : `${name} – ${area}`}</option>`)}</select></label>
+      <label class="check"><input type="checkbox" name="confirm" /><span>${text('devices.replace_confirm')}</span></label>
+      <footer><button type="button" class="button" @click=${closeDialog}>${text('forms.cancel')}</button><button type="submit" class="button danger">${text('devices.replace')}</button></footer>
+    </form>`,
+  );
+}
+
 interface ShareOptions {
   readonly hub: Pick<HubClient, 'part'>;
   readonly device: Pick<DeviceView, 'name'>;

@@ -5,7 +5,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import { type Json, type JsonObject, objectOf, objectsOf, textsOf } from '../../core/json.ts';
 import type { CallOutcome } from '../api/approvals.ts';
-import { areaNames, readingsOf } from '../api/home-store.ts';
+import { areaNames, readingsOf, replacementsFor } from '../api/home-store.ts';
 import type { DeviceView, ReadingView, ToolView } from '../api/hub-types.ts';
 import type { App } from '../app.ts';
 import { ageWords, dateWords } from '../components/formatting.ts';
@@ -17,7 +17,7 @@ import { lazyContent } from '../components/text-block.ts';
 import { toolTitle } from '../components/tool-form.ts';
 import { text, textWith } from '../texts/text.ts';
 import { CallCompletion } from './call-completion.ts';
-import { editDialog, leavingWith, removeDialog, type ShareCode, shareCodeOf, shareDialog } from './device-dialogs.ts';
+import { editDialog, leavingWith, removeDialog, replaceDialog, type ShareCode, shareCodeOf, shareDialog } from './device-dialogs.ts';
 import { readingsCard } from './device-readings.ts';
 import { tileOf } from './device-tile-model.ts';
 import type { TileCall } from './tile-control.ts';
@@ -28,6 +28,7 @@ type Tab = (typeof TABS)[number];
 const BOARD_TABS: readonly Tab[] = ['now', 'tools'];
 const SHARE_TOOL = 'hub:share_device';
 const RESTORE_TOOL = 'hub:restore_device';
+const REPLACE_TOOL = 'hub:replace_device';
 
 /** Page about one device: its state, its tools, facts about it, and its data model. */
 export class DevicePage extends PageElement {
@@ -40,7 +41,7 @@ export class DevicePage extends PageElement {
     formerly: { state: true },
   };
   declare tab: Tab;
-  declare dialog: 'edit' | 'remove' | 'share' | undefined;
+  declare dialog: 'edit' | 'remove' | 'replace' | 'share' | undefined;
   /** Name of the reading whose history is visible. */
   declare shown: string | undefined;
   declare code: ShareCode | undefined;
@@ -71,7 +72,7 @@ export class DevicePage extends PageElement {
     if (!device) return store.state.isLoaded ? gone() : html`<p class="quiet center">${store.state.problem ?? text('shell.wait')}</p>`;
     const readings = readingsOf(store.state, device.id);
     return html`
-      ${this.#head(device)} ${this.#offer(device)}
+      ${this.#head(device)} ${this.#offer(device)} ${this.#replacement(device)}
       <div class="tabs device-tabs" role="group" aria-label=${text('devices.views')}>${tabsOf(device).map(
         (tab) =>
           html`<button type="button" aria-pressed=${tab === this.tab} @click=${() => {
@@ -107,6 +108,14 @@ export class DevicePage extends PageElement {
         date: typeof removedAtMs === 'number' ? dateWords(removedAtMs) : '',
       })}</p>
       <p><button type="button" class="button" @click=${restore}>${text('devices.restore')}</button></p></div></div>`;
+  }
+
+  /** Returns the offer to replace a device that does not answer. What is behind a bridge, or part of a device, cannot leave alone. */
+  #replacement(device: DeviceView): TemplateResult | typeof nothing {
+    if (device.reachability !== 'unreachable' || device.kind !== 'node') return nothing;
+    return html`<div class="alert" role="group" aria-label=${text('devices.replace')}>${icon('info')}<div>
+      <p>${textWith('devices.replace_away', { name: html`<bdi>${device.name}</bdi>` })}</p>
+      <p><button type="button" class="button" @click=${() => this.#open('replace')}>${text('devices.replace')}</button></p></div></div>`;
   }
 
   #actions(device: DeviceView): TemplateResult {
@@ -149,6 +158,15 @@ export class DevicePage extends PageElement {
           params: { whole_node: leaving.length > 1, ...(isForced && { force: true }) },
         });
       return removeDialog({ device, leaving, onClose, onRemove: remove });
+    }
+    if (this.dialog === 'replace') {
+      const replace = ({ by, isConfirmed }: { readonly by: string; readonly isConfirmed: boolean }) =>
+        void this.#run(device, {
+          tool: REPLACE_TOOL,
+          label: text('devices.replace_label', { name: device.name }),
+          params: { new_device_id: by, confirm: isConfirmed },
+        });
+      return replaceDialog({ device, candidates: replacementsFor(device, this.app.store.state.devices), onClose, onReplace: replace });
     }
     return this.dialog === 'share' && this.code ? shareDialog({ device, code: this.code, hub: this.app.hub, onClose }) : nothing;
   }
@@ -194,6 +212,15 @@ export class DevicePage extends PageElement {
     location.hash = `#/devices/${encodeURIComponent(String(first.device_id))}`;
   }
 
+  #replaced(result: Json | undefined): void {
+    const { device_id: id, lacking_tools: tools, lacking_readings: readings } = objectOf(result);
+    if (typeof id !== 'string') return;
+    const name = this.app.store.state.devices.find((device) => device.id === id)?.name ?? id;
+    const lacking = [...textsOf(tools), ...textsOf(readings)].join(', ');
+    this.notify([text('devices.replaced', { name }), ...(lacking === '' ? [] : [text('devices.replaced_lacks', { lacking })])].join('. '));
+    void this.app.store.refresh('devices');
+  }
+
   #onCallEnd({ call, result }: CallOutcome): void {
     if (call.params.device_id === this.params.id) this.#showResult(call.tool, result);
   }
@@ -204,7 +231,8 @@ export class DevicePage extends PageElement {
       this.code = shareCodeOf(result);
       this.dialog = this.code && 'share';
     } else if (tool === RESTORE_TOOL) this.#restored(result);
-    return tool === SHARE_TOOL || tool === RESTORE_TOOL;
+    else if (tool === REPLACE_TOOL) this.#replaced(result);
+    return tool === SHARE_TOOL || tool === RESTORE_TOOL || tool === REPLACE_TOOL;
   }
 }
 

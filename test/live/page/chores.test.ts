@@ -8,13 +8,14 @@ import { PageWorld } from './page-world.ts';
 const LAMP = 'Living room lamp';
 const PLUG = 'Desk plug';
 const THERMOMETER = 'Garden thermometer';
+const SPARE = 'Hall light';
 
 describe.skipIf(!HAS_CHROMIUM)(`chores at the page${HAS_CHROMIUM ? '' : `: ${CHROMIUM_HINT}`}`, () => {
   let world: PageWorld;
   let opened: OpenPage;
 
   beforeAll(async () => {
-    world = await PageWorld.start({ devices: [LAMP, PLUG, THERMOMETER] });
+    world = await PageWorld.start({ devices: [LAMP, PLUG, THERMOMETER], waiting: [SPARE] });
     opened = await world.open();
   });
   afterAll(async () => {
@@ -219,5 +220,37 @@ describe.skipIf(!HAS_CHROMIUM)(`chores at the page${HAS_CHROMIUM ? '' : `: ${CHR
 
   test('and the browser had nothing to complain about', () => {
     expect(opened.complaints).toEqual([]);
+  });
+
+  // Last, since the lamp leaves the home.
+  test('a device that does not answer is replaced by another one, which gets its name and room', async () => {
+    await world.commission(SPARE);
+    const { name, area } = await device('living-room-lamp');
+    await using away = await world.open();
+    // All devices of this world are in one process, so none can be cut off alone: the page is told that the lamp is.
+    await away.page.route('**/api/v1/devices', async (route) => {
+      const response = await route.fetch();
+      const body = (await response.json()) as { readonly devices: readonly JsonObject[] };
+      const devices = body.devices.map((one) => (one.id === 'living-room-lamp' ? { ...one, reachability: 'unreachable' } : one));
+      await route.fulfill({ response, json: { ...body, devices } });
+    });
+    await away.page.reload();
+    await away.show('devices/living-room-lamp');
+    const press = (label: string) => away.page.getByRole('button', { name: label, exact: true }).click();
+    await away.page.getByText(/does not answer. Is it broken/).waitFor();
+    await press('Replace');
+    const dialog = away.page.getByRole('dialog');
+    expect(await dialog.getByRole('combobox', { name: 'New device' }).locator('option').allTextContents()).toContain(`${SPARE} – Hall`);
+    await dialog.getByRole('combobox', { name: 'New device' }).selectOption('hall-light');
+    await dialog.getByLabel(/Also if something uses/).check();
+    await dialog.getByRole('button', { name: 'Replace', exact: true }).click();
+    await press('Approve and do it');
+    await away.page
+      .locator('.notice')
+      .getByText(/The new device is .* now/)
+      .waitFor();
+    expect(await device('living-room-lamp')).toMatchObject({ name, area, device_types: ['OnOffLight'] });
+    expect(await device('hall-light')).toMatchObject({ error: { code: 'DEVICE_NOT_FOUND' } });
+    expect(await world.device(LAMP).get(0, 'OperationalCredentials', 'CommissionedFabrics')).toBe(0);
   });
 });
