@@ -33,6 +33,10 @@ const exitCode = await runCli(process.argv.slice(2), HUB_PROGRAM, {
   askSecret: async (prompt) => (await import('./cli/identity/secret-prompt.ts')).promptSecret(prompt, process.stdin, process.stderr),
   configCheck: async (file) => (await import('./hub/config/config-check.ts')).checkConfigFile(process.env, file),
   safeOutputs: async () => (await import('./hub/offline/safe-outputs.ts')).safeOutputs(process.env),
+  upgrade: {
+    watch: async () => (await import('./hub/offline/debian-upgrade.ts')).watchUpgrade(),
+    goBack: async () => (await import('./hub/offline/debian-upgrade.ts')).undoUpgrade(),
+  },
   stateArchive: async () => (await import('./hub/offline/backup.ts')).stateArchive(process.env),
   profileCheck: async (files) => (await import('./hub/offline/profile-files.ts')).checkProfileFiles(files),
   rulesCheck: async (file, known) => (await import('./auth/rules/rule-compiler.ts')).checkRulesFile(file, known),

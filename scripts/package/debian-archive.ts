@@ -1,7 +1,7 @@
 /** A folder becomes a .deb: the same bytes from the same files, whoever builds it, wherever and when. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, cpSync, lstatSync, lutimesSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, lstatSync, lutimesSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from '../bundle.ts';
@@ -9,7 +9,7 @@ import { ROOT } from '../bundle.ts';
 const execute = promisify(execFile);
 
 const SCRIPTS = join(ROOT, 'scripts/package/debian');
-const MAINTAINER_SCRIPTS = ['postinst', 'prerm', 'postrm'];
+const MAINTAINER_SCRIPTS = ['preinst', 'postinst', 'prerm', 'postrm'];
 const BUILD_LIMIT_MS = 600_000;
 
 /**
@@ -20,11 +20,16 @@ export type DebCompression = 'zstd' | 'none';
 
 const COMPRESSION_OPTIONS: Readonly<Record<DebCompression, readonly string[]>> = { zstd: ['-Zzstd', '-z9'], none: ['-Znone'] };
 
+/** The lowest version without a known security hole. No machine that had this package goes back below it. */
+export const SECURITY_MINIMUM = '0.1.0';
+
 /** What dpkg is told of the package. */
 export interface DebianArchive {
   /** Folder with the files as they are to be installed; it gets `DEBIAN` and the modes and times of the package. */
   readonly root: string;
   readonly version: string;
+  /** Lowest version to which a machine that had this package may go back. */
+  readonly securityMinimum: string;
   /** Debian's name of the machine. */
   readonly architecture: string;
   /** The only time in the archive. */
@@ -44,23 +49,28 @@ export async function writeDebianArchive(archive: DebianArchive, file: string): 
   await execute('dpkg-deb', args, { env, timeout: BUILD_LIMIT_MS });
 }
 
-function writeControl({ root, version, architecture }: DebianArchive): void {
+function writeControl({ root, version, architecture, securityMinimum }: DebianArchive): void {
   const folder = join(root, 'DEBIAN');
   rmSync(folder, { recursive: true, force: true });
   const files = filesBelow(root);
   mkdirSync(folder);
-  for (const name of MAINTAINER_SCRIPTS) cpSync(join(SCRIPTS, name), join(folder, name));
+  const values = { version, architecture, sizeKb: String(sizeKbOf(root, files)), securityMinimum };
+  for (const name of ['control', ...MAINTAINER_SCRIPTS]) writeFilled(name, folder, values);
   const etc = files.filter((path) => path.startsWith('etc/'));
   writeFileSync(join(folder, 'conffiles'), etc.map((path) => `/${path}\n`).join(''));
   const sums = files.filter((path) => !path.startsWith('etc/') && lstatSync(join(root, path)).isFile());
   writeFileSync(join(folder, 'md5sums'), sums.map((path) => `${md5(join(root, path))}  ${path}\n`).join(''));
-  const sizeKb = Math.ceil(files.reduce((sum, path) => sum + lstatSync(join(root, path)).size, 0) / 1024);
-  const control = readFileSync(join(SCRIPTS, 'control'), 'utf8');
-  const values: Readonly<Record<string, string>> = { version, architecture, sizeKb: String(sizeKb) };
-  writeFileSync(
-    join(folder, 'control'),
-    control.replaceAll(/\{(\w+)\}/g, (mark, key: string) => values[key] ?? mark),
-  );
+}
+
+function sizeKbOf(root: string, files: readonly string[]): number {
+  return Math.ceil(files.reduce((sum, path) => sum + lstatSync(join(root, path)).size, 0) / 1024);
+}
+
+/** Writes a file of the package's control part, with the values in the place of their names in braces. */
+function writeFilled(name: string, folder: string, values: Readonly<Record<string, string>>): void {
+  const text = readFileSync(join(SCRIPTS, name), 'utf8');
+  const filled = text.replaceAll(/(?<!\$)\{(\w+)\}/g, (mark, key: string) => values[key] ?? mark);
+  writeFileSync(join(folder, name), filled, { mode: name === 'control' ? 0o644 : 0o755 });
 }
 
 /** Relative paths of all that is no folder, in the order of their bytes. */

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../bundle.ts';
 import { type DebianArchitecture, debianArchitecture } from './debian-architecture.ts';
-import { type DebCompression, writeDebianArchive } from './debian-archive.ts';
+import { type DebCompression, SECURITY_MINIMUM, writeDebianArchive } from './debian-archive.ts';
 import { layOutPackage } from './debian-tree.ts';
 
 const WORK = join(ROOT, '.run/deb');
@@ -42,6 +42,7 @@ async function packTree(root: string, architecture: DebianArchitecture, options:
   const { version, time, compression } = options;
   const file = packageFile(options, architecture.name);
   await layOutPackage(root, architecture, time);
-  await writeDebianArchive({ root, version, architecture: architecture.name, time, compression }, file);
+  const { name } = architecture;
+  await writeDebianArchive({ root, version, securityMinimum: SECURITY_MINIMUM, architecture: name, time, compression }, file);
   return file;
 }

@@ -14,13 +14,16 @@ const DOCS = 'usr/share/doc/atmosphere-edge';
 /** Where systemd, udev and dpkg look for what the checkout has. */
 const SYSTEM_FILES: Readonly<Record<string, string>> = {
   'systemd/atmosphere-edge.service': 'usr/lib/systemd/system/atmosphere-edge.service',
+  'systemd/atmosphere-edge-upgrade.service': 'usr/lib/systemd/system/atmosphere-edge-upgrade.service',
   'systemd/atmosphere-edge.sysusers.conf': 'usr/lib/sysusers.d/atmosphere-edge.conf',
   'systemd/atmosphere-edge.tmpfiles.conf': 'usr/lib/tmpfiles.d/atmosphere-edge.conf',
   'systemd/60-atmosphere-edge.rules': 'usr/lib/udev/rules.d/60-atmosphere-edge.rules',
   'systemd/sandbox.conf': `${PROGRAM}/systemd/sandbox.conf`,
-  'scripts/package/debian/config.yaml': 'etc/atmosphere-edge/config.yaml',
   'scripts/package/debian/copyright': `${DOCS}/copyright`,
 };
+
+/** The service that watches upgrades starts with the machine, whether the hub does or not. */
+const WANTS = 'usr/lib/systemd/system/multi-user.target.wants';
 
 const COMPLETIONS = {
   bash: 'usr/share/bash-completion/completions/atmo',
@@ -34,6 +37,12 @@ export async function layOutPackage(root: string, architecture: DebianArchitectu
   await layOutProgram(join(root, PROGRAM), architecture);
   for (const [from, to] of Object.entries(SYSTEM_FILES)) cpSync(join(ROOT, from), join(root, to));
   mkdirSync(join(root, 'usr/bin'), { recursive: true });
+  // As they were delivered, also where the owner has changed them: a version that is installed again has to bring these.
+  for (const place of ['', `${PROGRAM}/conffiles`]) {
+    cpSync(join(ROOT, 'scripts/package/debian/config.yaml'), join(root, place, 'etc/atmosphere-edge/config.yaml'));
+  }
+  mkdirSync(join(root, WANTS), { recursive: true });
+  symlinkSync('../atmosphere-edge-upgrade.service', join(root, WANTS, 'atmosphere-edge-upgrade.service'));
   symlinkSync('../lib/atmosphere-edge/scripts/atmo', join(root, 'usr/bin/atmo'));
   writeCompletions(root);
   await writePapers(root, architecture, time);

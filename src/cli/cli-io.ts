@@ -5,6 +5,13 @@ import type { CheckSection, HubPorts } from '../doctor/check-result.ts';
 import type { DraftFile, ProfileProblem } from '../profiles/files/profile-format.ts';
 import type { TextSink, Ticker } from './terminal/spinner.ts';
 
+/** How the last upgrade of the hub's package went. */
+export interface UpgradeOutcome {
+  readonly step: string;
+  readonly from: string;
+  readonly to: string;
+}
+
 /** The system functions that every command may use, on any machine. Tests replace them, so a test starts no process and opens no socket. */
 export interface CliIo {
   readonly stdout: TextSink;
@@ -39,6 +46,8 @@ export interface HubMachineIo extends CliIo {
   readonly configCheck: (file?: string) => Promise<{ readonly file: string; readonly problem?: string }>;
   /** Sets the configured outputs to their safe state. `safe` lists the outputs that were set, `missed` lists the failures. */
   readonly safeOutputs: () => Promise<{ readonly safe: readonly string[]; readonly missed: readonly string[] }>;
+  /** Upgrades of the hub's package on this machine. Throws PERMISSION_DENIED unless root runs it. */
+  readonly upgrade: Readonly<Record<'watch' | 'goBack', () => Promise<UpgradeOutcome | undefined>>>;
   /** Returns the service that backs up and restores the hub of this machine. */
   readonly stateArchive: () => Promise<BackupService>;
 }

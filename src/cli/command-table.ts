@@ -6,12 +6,13 @@ import { stateCommands } from './commands/backup.ts';
 import { checkConfig, safeOutputs, serve } from './commands/hub.ts';
 import { profileCommands } from './commands/profile.ts';
 import { checkRules } from './commands/rules.ts';
+import { upgradeCommands } from './commands/upgrade.ts';
 import type { CliProgram } from './run-cli.ts';
 
 /** The commands that run on the machine of the hub alone. */
 export const HUB_MACHINE_SECTION: CommandSection<Command<HubMachineIo>> = {
   title: 'The machine of the hub',
-  commands: [serve, checkConfig, checkRules, ...stateCommands, safeOutputs, ...profileCommands],
+  commands: [serve, checkConfig, checkRules, ...stateCommands, safeOutputs, ...upgradeCommands, ...profileCommands],
 };
 
 /** Every command, in the sections and the order of the help. */

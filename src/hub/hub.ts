@@ -165,6 +165,7 @@ export class Hub implements Service {
       reach,
       push: this.#config.connectors.push,
       versionUrl: this.#config.versionUrl,
+      upgradeDir: this.#config.upgradeDir,
       version,
       stateDir: this.#config.stateDir,
       ownName: this.#config.mesh.name,

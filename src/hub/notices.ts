@@ -23,6 +23,7 @@ import { noticeTools } from '../tools/builtin/notice-tools.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import type { Infrastructure } from './infrastructure.ts';
 import type { ToolServices } from './tool-services.ts';
+import { readUpgradeRecord } from './upgrade-record.ts';
 import { VersionCheck, versionTool } from './version-check.ts';
 
 interface NoticeOptions {
@@ -31,6 +32,8 @@ interface NoticeOptions {
   readonly push: PushConfig;
   /** URL of the document that names the newest version of the hub; undefined if the hub does not look for one. */
   readonly versionUrl: string | undefined;
+  /** Folder with the record of the last upgrade; undefined if no package runs the hub. */
+  readonly upgradeDir: string | undefined;
   /** The version of the hub that runs. */
   readonly version: string;
   readonly stateDir: string;
@@ -65,7 +68,8 @@ export async function openNotices(
   const publisher = new NoticePublisher({ clock, logger, notices, settings, outbox, personsFor });
   for (const tool of noticeTools({ people, notices, choices: settings, browsers: push, authorizer: auth.authorizer }))
     registry.register(tool);
-  const versions = await openVersions(infrastructure, { registry, stack, running: options.version, url: options.versionUrl });
+  const { version: running, versionUrl: url, upgradeDir } = options;
+  const versions = await openVersions(infrastructure, { registry, stack, running, url, upgradeDir });
   notices.load();
   await stack.start(outbox);
   const hubName = (id: string) => uniqueName(id, meshProxy.view.peers(), options.ownName);
@@ -95,6 +99,7 @@ export async function openNotices(
       problems: infrastructure.problems,
       updates: () => offeredUpdates(infrastructure),
       newerHub: () => versions.newer()?.version,
+      wentBack: () => versions.wentBack(),
       freeBytes: () => freeBytes(options.stateDir),
     }),
   );
@@ -104,16 +109,18 @@ export async function openNotices(
 interface VersionOptions extends Pick<ToolServices, 'registry'>, Pick<NoticeOptions, 'stack'> {
   readonly running: string;
   readonly url: string | undefined;
+  readonly upgradeDir: string | undefined;
 }
 
 /** Registers the tool for the version of the hub, and starts to look for newer ones. The owner's own host may be in a private network. */
 async function openVersions(
-  { clock, store, logger: parent }: Infrastructure,
-  { registry, stack, running, url }: VersionOptions,
+  { clock, store, problems, logger: parent }: Infrastructure,
+  { registry, stack, running, url, upgradeDir }: VersionOptions,
 ): Promise<VersionCheck> {
   const logger = parent.child({ module: 'updates' });
   const fetch = lazyFetch(url === undefined ? [] : [hostEntry(url)], 'updates.version_url');
-  const versions = new VersionCheck({ clock, store, logger, fetch }, { running, url });
+  const upgrade = () => (upgradeDir === undefined ? undefined : readUpgradeRecord(upgradeDir));
+  const versions = new VersionCheck({ clock, store, logger, fetch, upgrade, problems }, { running, url });
   registry.register(versionTool(versions));
   await stack.start(versions);
   return versions;

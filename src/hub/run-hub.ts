@@ -7,6 +7,7 @@ import { defaultStateDirectory } from '../storage/state-directory.ts';
 import { finishInterruptedRestore } from '../storage/state-lock.ts';
 import { type LiveConfig, liveConfig } from './config/live-config.ts';
 import { answersHttp, ServiceManager, Watchdog } from './systemd.ts';
+import { noteStart } from './upgrade-record.ts';
 
 const LIVENESS_TIMEOUT_MS = 5_000;
 /** Milliseconds after a stop signal until the process exits by force. Calls need at most 10 s, and matter.js one more second. */
@@ -51,6 +52,7 @@ export async function runHub(env: NodeJS.ProcessEnv, makeHub: MakeHub): Promise<
       logger,
     });
     await watchdog.start();
+    if (config.upgradeDir !== undefined) noteStart(stateDir, { localUrl: hub.localUrl, tookMs: performance.now() });
     await manager.ready(`answers on ${hub.url}`);
     process.stdout.write(`READY ${hub.url}\n`);
     await stopSignal;

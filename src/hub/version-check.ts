@@ -3,11 +3,13 @@ import type { FetchPublic } from '../connectors/web/public-fetch.ts';
 import { isoTime, repeat } from '../core/clock.ts';
 import type { HubContext } from '../core/context.ts';
 import { AtmoError, toAtmoError } from '../core/errors.ts';
+import type { HubProblems } from '../core/health.ts';
 import { type Json, objectOf, present, tryParseJson } from '../core/json.ts';
 import type { Service } from '../core/lifecycle.ts';
 import { READS_WHOLE_HUB } from '../tools/builtin/hub-tool.ts';
 import { defineTool, INSTANT, resultSchema, TEXT } from '../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
+import { UPGRADE_REASONS, type UpgradeReason, type UpgradeRecord } from './upgrade-record.ts';
 
 const DAY_MS = 86_400_000;
 /** Delay of the first request after the start, in milliseconds. A hub that starts has other things to do. */
@@ -27,6 +29,20 @@ interface NewestVersion {
 
 interface VersionCheckParts extends Pick<HubContext, 'clock' | 'logger' | 'store'> {
   readonly fetch: FetchPublic;
+  /** Returns how the last upgrade of the hub's package went; undefined if none is known. */
+  readonly upgrade: () => UpgradeRecord | undefined;
+  readonly problems: Pick<HubProblems, 'raise'>;
+}
+
+/** An upgrade of the hub that was not kept. */
+export interface WentBack {
+  /** The version that did not come up, or that the owner did not want. */
+  readonly version: string;
+  readonly reason: UpgradeReason;
+  /** Milliseconds since 1970. */
+  readonly atMs: number;
+  /** False if there was no way back, so that the version stays installed. */
+  readonly isPossible: boolean;
 }
 
 interface VersionCheckOptions {
@@ -53,6 +69,8 @@ export class VersionCheck implements Service {
   }
 
   async start(): Promise<void> {
+    const back = this.wentBack();
+    if (back) this.#parts.problems.raise('upgrade', problemOf(back, this.#options.running));
     if (this.#options.url === undefined) return;
     this.#recall();
     const { clock } = this.#parts;
@@ -73,6 +91,13 @@ export class VersionCheck implements Service {
     return this.#newest && semver.gt(this.#newest.version, this.#options.running) ? this.#newest : undefined;
   }
 
+  /** Returns the last upgrade if it was not kept. */
+  wentBack(): WentBack | undefined {
+    const record = this.#parts.upgrade();
+    if (record?.reason === undefined || record.atMs === undefined) return undefined;
+    return { version: record.to, reason: record.reason, atMs: record.atMs, isPossible: record.step !== 'stayed' };
+  }
+
   /** Fetches the document once. Never rejects: after a failure the last answer stays, and `status` returns the reason. */
   async check(): Promise<void> {
     const { clock, logger } = this.#parts;
@@ -90,6 +115,8 @@ export class VersionCheck implements Service {
   status() {
     const { running, url } = this.#options;
     const newer = this.newer();
+    const back = this.wentBack();
+    const record = this.#parts.upgrade();
     return {
       version: running,
       is_configured: url !== undefined,
@@ -98,6 +125,8 @@ export class VersionCheck implements Service {
         notes_url: newer?.notesUrl,
         checked_at: this.#checkedAtMs === undefined ? undefined : isoTime(this.#checkedAtMs),
         problem: this.#problem,
+        before: record?.step === 'settled' && record.to === running ? record.from : undefined,
+        went_back: back && { version: back.version, reason: back.reason, at: isoTime(back.atMs), is_possible: back.isPossible },
       }),
     };
   }
@@ -139,6 +168,20 @@ function webPage(text: string): string | undefined {
   return isPlain ? url.href : undefined;
 }
 
+const WENT_BACK = resultSchema({
+  version: { ...TEXT, description: 'Version that was not kept' },
+  reason: { enum: [...UPGRADE_REASONS], description: 'ended: it ended again and again; no_answer: its health page did not answer in time' },
+  at: INSTANT,
+  is_possible: { type: 'boolean', description: 'False if there was no way back, so that the version stays installed' },
+});
+
+/** Returns the line about an upgrade that was not kept, for `/healthz` and `atmo status`. */
+function problemOf({ version, reason, atMs, isPossible }: WentBack, running: string): string {
+  const why = reason === 'owner' ? 'as the owner wanted' : 'because it did not come up';
+  const outcome = isPossible ? `${running} runs again` : 'there was no way back to the version before';
+  return `The upgrade to ${version} was not kept at ${isoTime(atMs)}, ${why}: ${outcome}. journalctl -u atmosphere-edge-upgrade says more`;
+}
+
 /** Returns the tool `show_version`, which returns the running version and, if one is known, a newer one. */
 export function versionTool(versions: VersionCheck): RegisteredTool {
   return defineTool(
@@ -157,8 +200,10 @@ export function versionTool(versions: VersionCheck): RegisteredTool {
           notes_url: TEXT,
           checked_at: INSTANT,
           problem: { ...TEXT, description: 'Why the last request told nothing' },
+          before: { ...TEXT, description: 'Version before the last upgrade of the package' },
+          went_back: { ...WENT_BACK, description: 'The last upgrade of the package, if it was not kept' },
         },
-        ['newer', 'notes_url', 'checked_at', 'problem'],
+        ['newer', 'notes_url', 'checked_at', 'problem', 'before', 'went_back'],
       ),
     },
     async () => versions.status(),

@@ -44,6 +44,8 @@ interface HubNoticeCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly updates: () => Promise<readonly OfferedUpdate[]>;
   /** Returns the version of the hub that is newer than the one that runs, if one is known. */
   readonly newerHub: () => string | undefined;
+  /** Returns the last upgrade of the hub if it was not kept. */
+  readonly wentBack: () => { readonly version: string; readonly isPossible: boolean } | undefined;
   /** Returns the free bytes of the disk with the hub's state. */
   readonly freeBytes: () => Promise<number>;
 }
@@ -141,8 +143,10 @@ export class HubNotices implements Service {
               path: '/#/settings',
             },
           ];
+    const back = this.#collaborators.wentBack();
     this.#publish('update', [
       ...ofHub,
+      ...(back ? [notKept(back)] : []),
       ...offers.map(
         ({ device, name, version }): Subject => ({
           kind: 'update',
@@ -171,6 +175,15 @@ export class HubNotices implements Service {
     for (const subject of subjects) publisher.begin(subject);
     publisher.endMissing(kind, new Set(subjects.map(({ name }) => name)));
   }
+}
+
+function notKept({ version, isPossible }: { readonly version: string; readonly isPossible: boolean }): Subject {
+  return {
+    kind: 'update',
+    name: `update/not-kept/${version}`,
+    write: ({ update: { notKept: texts } }) => ({ title: texts.title, text: texts.text(plain(version), isPossible) }),
+    path: '/#/settings',
+  };
 }
 
 function notRenewed(problem: string): Subject {

@@ -70,6 +70,17 @@ export class SnapshotFolder {
     return { path, takenMs };
   }
 
+  /** Copies a database before its format changes, to `<database>.format-<format>`; at the next change from the same format, anew. */
+  keepFormat(database: DatabaseSync, format: number): void {
+    const path = join(this.#directory, `${this.#prefix}format-${format}`);
+    const partial = `${path}.partial`;
+    rmSync(partial, { force: true });
+    database.prepare('VACUUM INTO ?').run(partial);
+    syncPath(partial);
+    renameSync(partial, path);
+    syncPath(this.#directory);
+  }
+
   /** Returns the newest copy that passes quick_check and `measure`, with its generation and digest; undefined if no copy does. */
   newestSound(measure: Measure): (Snapshot & { readonly mark: FileMark }) | undefined {
     for (const snapshot of this.list()) {

@@ -223,7 +223,7 @@ class DatabaseOpening {
     const { path, measure } = this.#options;
     if (fileSize(path) === undefined && existsSync(path)) this.#freePlace(path);
     const isNew = !fileSize(path);
-    const database = openChecked(this.#options);
+    const database = openChecked(this.#options, (open, format) => this.#keepBefore(open, format));
     try {
       // The new file is synced first, because it must be on the disk before its anchor is.
       if (isNew) for (const made of [path, dirname(path)]) syncPath(made);
@@ -232,6 +232,11 @@ class DatabaseOpening {
       database.close();
       throw error;
     }
+  }
+
+  /** Keeps a copy of what must not be lost, as it was before a new version changed its format. */
+  #keepBefore(database: DatabaseSync, format: number): void {
+    if (this.#options.whenLost === 'refuse') this.#parts.folder.keepFormat(database, format);
   }
 
   #accept({ database, mark }: Found, recovery?: Opened['recovery']): Opened {

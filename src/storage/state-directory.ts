@@ -87,9 +87,12 @@ const SKIPPED_FOLDERS: ReadonlySet<string> = new Set([
   BACKUP_FOLDER,
   RESTORE_FOLDER,
 ]);
-/** Files that are never backed up: lock, anchors, trust.log, side files of open databases, files that were set aside, partial files. */
+/**
+ * Files that are never backed up: lock, anchors, trust.log, times of starts, side files of open databases, files that were set aside, and
+ * partial files.
+ */
 const SKIPPED_FILES =
-  /^(lock\.db|restore\.pending|anchors$|trust\.log$)|(-wal|-shm|-journal|\.partial|\.part|\.tmp|\.new)$|\.corrupt-|\.damaged-|(^|\/)matter\.(pid|lock)$/;
+  /^(lock\.db|restore\.pending|anchors$|trust\.log$|starts\.json$)|(-wal|-shm|-journal|\.partial|\.part|\.tmp|\.new)$|\.corrupt-|\.damaged-|(^|\/)matter\.(pid|lock)$/;
 
 /** Returns all files that a backup must contain, sorted by path, without links. */
 export function stateFiles(stateDir: string): { readonly databases: readonly string[]; readonly others: readonly string[] } {

@@ -35,6 +35,7 @@ export const IDLE_IO: Omit<HubMachineIo, 'stdout' | 'stderr' | 'stdin' | 'env'> 
   rulesCheck: unused,
   configCheck: unused,
   safeOutputs: unused,
+  upgrade: { watch: unused, goBack: unused },
   stateArchive: unused,
   openFile: unused,
 };

@@ -1,8 +1,9 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { FetchPublic } from '../../src/connectors/web/public-fetch.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { HubProblems } from '../../src/core/health.ts';
 import { silentLogger } from '../../src/core/logger.ts';
+import type { UpgradeRecord } from '../../src/hub/upgrade-record.ts';
 import { VersionCheck, versionTool } from '../../src/hub/version-check.ts';
 import { HubNotices } from '../../src/notices/hub-notices.ts';
 import { agent, makePipeline, settled } from '../calls/pipeline-fixture.ts';
@@ -18,6 +19,7 @@ interface HubParts {
   readonly running?: string;
   readonly clock?: ManualClock;
   readonly store?: MemoryKeyValueStore;
+  readonly upgrade?: UpgradeRecord;
 }
 
 /** A hub of version 1.2.3, and what the address of the document answers. */
@@ -31,7 +33,9 @@ async function hub(parts: HubParts = {}) {
     const { status = 200, body } = answer();
     return { status, url: wanted, headers: new Headers(), body: new TextEncoder().encode(body) };
   };
-  const versions = new VersionCheck({ clock, store, logger: silentLogger, fetch }, { running, url });
+  const problems = new HubProblems();
+  const upgrade = () => parts.upgrade;
+  const versions = new VersionCheck({ clock, store, logger: silentLogger, fetch, upgrade, problems }, { running, url });
   await versions.start();
   const pass = async (ms: number) => {
     clock.advance(ms);
@@ -45,7 +49,7 @@ async function hub(parts: HubParts = {}) {
       throw error;
     };
   };
-  return { versions, clock, store, asked, pass, say, fail };
+  return { versions, clock, store, asked, pass, say, fail, problems };
 }
 
 test('a hub whose owner named no address asks nobody', async () => {
@@ -129,6 +133,7 @@ test('a hub that starts again tells nobody once more of a version, until that ve
       certificates: () => [],
       updates: async () => [],
       newerHub: () => next.versions.newer()?.version,
+      wentBack: () => next.versions.wentBack(),
       freeBytes: async () => Number.MAX_SAFE_INTEGER,
     });
     const check = async () => {
@@ -169,4 +174,29 @@ test('only who administrates the hub is told', async () => {
   const call = (...permissions: string[]) => pipeline.call({ principal: agent(...permissions), tool: 'hub:show_version', params: {} });
   expect(await call('*')).toMatchObject({ error: { code: 'TOOL_NOT_FOUND' } });
   expect(await call('admin:hub')).toMatchObject({ result: { version: '1.2.3', is_configured: true } });
+});
+
+describe('an upgrade of the package', () => {
+  const upgrade: UpgradeRecord = { step: 'settled', from: '1.2.2', to: '1.2.3', atMs: 5_000 };
+
+  test('that was kept names the version before, and is no problem', async () => {
+    const { versions, problems } = await hub({ upgrade });
+    expect(versions.status()).toMatchObject({ version: '1.2.3', before: '1.2.2' });
+    expect(versions.status()).not.toHaveProperty('went_back');
+    expect(problems.list()).toEqual([]);
+  });
+
+  test('that was taken back is told with its reason, and is a problem that status shows', async () => {
+    const { versions, problems } = await hub({ running: '1.2.2', upgrade: { ...upgrade, step: 'rolled-back', reason: 'no_answer' } });
+    const at = '1970-01-01T00:00:05.000Z';
+    expect(versions.status()).toMatchObject({ went_back: { version: '1.2.3', reason: 'no_answer', at, is_possible: true } });
+    expect(versions.status()).not.toHaveProperty('before');
+    expect(problems.list()).toEqual([expect.stringMatching(/^The upgrade to 1\.2\.3 was not kept .* 1\.2\.2 runs again/)]);
+  });
+
+  test('without a way back says so', async () => {
+    const { versions, problems } = await hub({ upgrade: { ...upgrade, step: 'stayed', reason: 'ended', obstacle: 'minimum' } });
+    expect(versions.wentBack()).toMatchObject({ version: '1.2.3', isPossible: false });
+    expect(problems.list()).toEqual([expect.stringContaining('there was no way back')]);
+  });
 });

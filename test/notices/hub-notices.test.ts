@@ -23,6 +23,7 @@ async function hub() {
     certificates: [] as EndingCertificate[],
     updates: [] as OfferedUpdate[],
     newerHub: undefined as string | undefined,
+    wentBack: undefined as { readonly version: string; readonly isPossible: boolean } | undefined,
     freeBytes: 4_096 * MIB,
   };
   const problems = new HubProblems();
@@ -37,6 +38,7 @@ async function hub() {
     certificates: () => state.certificates,
     updates: async () => state.updates,
     newerHub: () => state.newerHub,
+    wentBack: () => state.wentBack,
     freeBytes: async () => state.freeBytes,
   });
   const check = async () => {
@@ -111,6 +113,18 @@ describe('the hub tells', () => {
     state.newerHub = undefined;
     await check();
     expect(notices.open('update')).toEqual([]);
+  });
+
+  test('of an upgrade of the hub that was not kept, until the next one', async () => {
+    const { state, check, told, notices } = await hub();
+    state.wentBack = { version: '0.2.0', isPossible: true };
+    await check();
+    await check();
+    expect(told()).toEqual(['update: Version 0.2.0 of the hub did not come up, or was not wanted. The version before runs again.']);
+    state.wentBack = { version: '0.3.0', isPossible: false };
+    await check();
+    expect(told()[1]).toContain('Version 0.3.0 of the hub did not come up at first, and there was no way back');
+    expect(notices.open('update')).toHaveLength(1);
   });
 
   test('of an overdue backup, of each update, and of a disk that is nearly full until there is room again', async () => {

@@ -60,6 +60,10 @@ const SAMPLES: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   'backup.text': [['The last backup is 9 days old.']],
   'update.text': [['Lamp', '1.2']],
   'update.hub': [['1.2']],
+  'update.notKept.text': [
+    ['1.2', true],
+    ['1.2', false],
+  ],
   'disk.text': [[120]],
   'tool.text': [['claude', 'Unlock', DAY]],
 };

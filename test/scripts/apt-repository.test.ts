@@ -20,7 +20,7 @@ async function packageOf(version: string): Promise<string> {
   mkdirSync(join(root, 'usr/lib/hub'), { recursive: true });
   writeFileSync(join(root, 'usr/lib/hub/main.mjs'), `${version};\n`);
   const file = join(dir, `atmosphere-edge_${version}_arm64.deb`);
-  await writeDebianArchive({ root, version, architecture: 'arm64', time: TIME, compression: 'none' }, file);
+  await writeDebianArchive({ root, version, securityMinimum: '0.1.0', architecture: 'arm64', time: TIME, compression: 'none' }, file);
   return file;
 }
 

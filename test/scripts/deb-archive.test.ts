@@ -30,6 +30,7 @@ async function archiveOf(root: string): Promise<string> {
   const archive: DebianArchive = {
     root,
     version: '1.2.3',
+    securityMinimum: '1.0.0',
     architecture: 'arm64',
     time: new Date('2026-03-01T00:00:00Z'),
     compression: 'zstd',

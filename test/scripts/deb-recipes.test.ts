@@ -42,7 +42,7 @@ describe('settings of the package', () => {
   });
 });
 
-describe.each(['postinst', 'prerm', 'postrm'])('maintainer script %s', (name) => {
+describe.each(['preinst', 'postinst', 'prerm', 'postrm'])('maintainer script %s', (name) => {
   test('is a shell script that stops at a failure', () => {
     const path = join(ROOT, 'scripts/package/debian', name);
     expect(spawnSync('sh', ['-n', path], { encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' });

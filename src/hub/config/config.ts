@@ -126,6 +126,8 @@ export interface HubConfig {
   readonly backup: { readonly folder?: string };
   /** URL of the document that names the newest version of the hub; undefined if the hub does not look for one. */
   readonly versionUrl: string | undefined;
+  /** Folder in which the package notes how its last upgrade went; undefined if no package runs the hub. */
+  readonly upgradeDir: string | undefined;
   /** Folder with the owner's own profile files. */
   readonly profilesDir: string;
   /** The files and folders that the owner set in the configuration. Default paths are not included. */
@@ -182,6 +184,7 @@ export function loadConfig(env: Environment, stateDir: string, file = readConfig
     clockTrust: file.clock.trust,
     audit: { keepDays: file.audit.keep_days, maxBytes: file.audit.max_mb * BYTES_PER_MB },
     versionUrl: file.updates.version_url,
+    upgradeDir: env.ATMO_UPGRADE_DIR || undefined,
     backup: { ...(file.backup.folder !== undefined && { folder: backupFolderOf(file.backup.folder, stateDir) }) },
     profilesDir: file.profiles ?? join(stateDir, 'profiles'),
     namedPlaces: configuredPaths(file).map(({ key, path }) => ({ key, path })),

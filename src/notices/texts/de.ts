@@ -139,6 +139,13 @@ export const de: NoticeTexts = {
     title: 'Aktualisierung verfügbar',
     text: (device, version) => `Auf ${device} lässt sich Version ${version} installieren.`,
     hub: (version) => `Version ${version} des Hubs lässt sich installieren.`,
+    notKept: {
+      title: 'Aktualisierung des Hubs zurückgenommen',
+      text: (version, isPossible) =>
+        isPossible
+          ? `Version ${version} des Hubs ist nicht in Gang gekommen oder war nicht gewünscht. Die Version davor läuft wieder.`
+          : `Version ${version} des Hubs ist zuerst nicht in Gang gekommen, und es gab keinen Weg zurück zur Version davor.`,
+    },
   },
   disk: {
     title: 'Speicher fast voll',

@@ -80,6 +80,13 @@ export const en: NoticeTexts = {
     title: 'Update available',
     text: (device, version) => `Version ${version} can be installed on ${device}.`,
     hub: (version) => `Version ${version} of the hub can be installed.`,
+    notKept: {
+      title: 'Upgrade of the hub not kept',
+      text: (version, isPossible) =>
+        isPossible
+          ? `Version ${version} of the hub did not come up, or was not wanted. The version before runs again.`
+          : `Version ${version} of the hub did not come up at first, and there was no way back to the version before.`,
+    },
   },
   disk: {
     title: 'Disk nearly full',

@@ -83,6 +83,7 @@ export interface NoticeTexts {
     readonly title: string;
     readonly text: (device: string, version: string) => string;
     readonly hub: (version: string) => string;
+    readonly notKept: { readonly title: string; readonly text: (version: string, isPossible: boolean) => string };
   };
   readonly disk: { readonly title: string; readonly text: (freeMiB: number) => string };
   readonly tool: { readonly title: string; readonly text: (who: string, tool: string, atMs: number) => string };

@@ -14,7 +14,13 @@ interface VersionView {
   readonly notes_url?: string;
   readonly checked_at?: string;
   readonly problem?: string;
+  /** Version before the last upgrade. */
+  readonly before?: string;
+  /** The last upgrade, if it was not kept. */
+  readonly went_back?: { readonly version: string; readonly reason: Reason; readonly at: string; readonly is_possible: boolean };
 }
+
+type Reason = 'ended' | 'no_answer' | 'not_installed' | 'owner';
 
 interface DeviceVersion {
   readonly number: number;
@@ -88,8 +94,10 @@ function versionView({
   notes_url: notes,
   checked_at: at,
   problem,
+  before,
+  went_back: back,
 }: VersionView): TemplateResult {
-  return html`<p>${text('settings.version', { version })} ${newer === undefined && at !== undefined ? text('settings.newest', { time: dateTimeWords(at) }) : nothing}</p>
+  return html`${back ? wentBackView(back) : nothing}<p>${text('settings.version', { version })} ${before === undefined ? nothing : text('settings.version_before', { version: before })} ${newer === undefined && at !== undefined ? text('settings.newest', { time: dateTimeWords(at) }) : nothing}</p>
     ${
       newer === undefined
         ? nothing
@@ -98,6 +106,11 @@ function versionView({
     }
     ${problem === undefined ? nothing : html`<p class="alert">${icon('warning')}<span>${text('settings.not_checked')} <bdi>${problem}</bdi></span></p>`}
     ${isConfigured ? nothing : html`<p class="quiet">${textWith('settings.not_configured', { setting: html`<code>updates.version_url</code>` })}</p>`}`;
+}
+
+function wentBackView({ version, reason, at, is_possible: isPossible }: NonNullable<VersionView['went_back']>): TemplateResult {
+  const outcome = text(isPossible ? 'settings.went_back' : 'settings.no_way_back', { version, time: dateTimeWords(at) });
+  return html`<p class="alert">${icon('warning')}<span>${outcome} ${text(`settings.not_kept_${reason}`)}</span></p>`;
 }
 
 function versionWords({ number, text: words }: DeviceVersion): string {

@@ -50,7 +50,7 @@ async function buildReleases(): Promise<void> {
   const root = join(dir, 'tree');
   await layOutPackage(root, architecture, TIME);
   for (const version of ['0.1.0', '0.2.0']) {
-    const archive = { root, version, architecture: architecture.name, time: TIME, compression: 'none' } as const;
+    const archive = { root, version, securityMinimum: '0.1.0', architecture: architecture.name, time: TIME, compression: 'none' } as const;
     await writeDebianArchive(archive, join(dir, `${version}.deb`));
   }
   rmSync(root, { recursive: true });

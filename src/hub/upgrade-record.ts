@@ -1,0 +1,103 @@
+import { chmodSync, lstatSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { attemptWrite, readTextIfExists, replaceFile } from '../core/files/file-system.ts';
+import { isJsonObject, type JsonObject, objectOf, present, tryParseJson } from '../core/json.ts';
+
+/** Folder in which the package, and root alone, notes how an upgrade went. The hub reads it. */
+export const UPGRADE_DIRECTORY = '/var/lib/atmosphere-edge-upgrade';
+
+/**
+ * How far an upgrade of the package is. `installing`: dpkg is at work. `watching`: the new version has to come up. `settled`: it did.
+ * `rolling-back`: the version before runs and is being installed again. `rolled-back`: it is installed. `stayed`: the new version did not
+ * come up, and there is no way back.
+ */
+const STEPS = ['installing', 'watching', 'settled', 'rolling-back', 'rolled-back', 'stayed'] as const;
+type UpgradeStep = (typeof STEPS)[number];
+
+/**
+ * Why an upgrade was not kept. `ended`: the hub ended again and again. `no_answer`: its health page did not answer in time.
+ * `not_installed`: dpkg was interrupted and could not go on. `owner`: the owner asked for the version before.
+ */
+export const UPGRADE_REASONS = ['ended', 'no_answer', 'not_installed', 'owner'] as const;
+export type UpgradeReason = (typeof UPGRADE_REASONS)[number];
+
+/** Why there is no way back. `minimum`: the version before has a known security hole. `nothing_kept`: no files of it are there. */
+const OBSTACLES = ['minimum', 'nothing_kept'] as const;
+type UpgradeObstacle = (typeof OBSTACLES)[number];
+
+/** The last upgrade of the package. */
+export interface UpgradeRecord {
+  readonly step: UpgradeStep;
+  /** Version before the upgrade. */
+  readonly from: string;
+  readonly to: string;
+  /** Time of the decision about the upgrade, milliseconds since 1970; absent before it. */
+  readonly atMs?: number;
+  readonly reason?: UpgradeReason;
+  readonly obstacle?: UpgradeObstacle;
+}
+
+/** Reads the record in a folder; undefined if there is none or it says nothing that this version understands. */
+export function readUpgradeRecord(directory: string): UpgradeRecord | undefined {
+  const document = tryParseJson(readTextIfExists(recordFile(directory)) ?? '');
+  return isJsonObject(document) ? recordOf(document) : undefined;
+}
+
+/** Replaces the record. After a power cut the folder has either the old or the new one. */
+export function writeUpgradeRecord(directory: string, { atMs, ...record }: UpgradeRecord): void {
+  replaceFile(recordFile(directory), JSON.stringify({ ...record, ...present({ at_ms: atMs }) }));
+  chmodSync(recordFile(directory), 0o644);
+}
+
+/** Returns the place of the record in its folder; the package's preinst writes the first one. */
+export function recordFile(directory: string): string {
+  return join(directory, 'record.json');
+}
+
+function recordOf({ step, from, to, reason, obstacle, at_ms: atMs }: JsonObject): UpgradeRecord | undefined {
+  const known = STEPS.find((one) => one === step);
+  if (known === undefined || typeof from !== 'string' || typeof to !== 'string') return undefined;
+  return {
+    step: known,
+    from,
+    to,
+    ...present({
+      atMs: typeof atMs === 'number' ? atMs : undefined,
+      reason: UPGRADE_REASONS.find((one) => one === reason),
+      obstacle: OBSTACLES.find((one) => one === obstacle),
+    }),
+  };
+}
+
+const STARTS_FILE = 'starts.json';
+const KEPT_STARTS = 8;
+const MOST_BYTES = 4_096;
+
+/** What earlier starts of the hub tell to whom waits for the next one. */
+export interface StartFacts {
+  /** Origin at which the hub answers programs of this machine, such as `http://127.0.0.1:8081`; absent before the first start. */
+  readonly localUrl?: string;
+  /** How long the last starts took, in milliseconds, the newest last. */
+  readonly tookMs: readonly number[];
+}
+
+/** Notes that a hub has come up. A failed write is ignored: it only makes the next upgrade wait for as long as by default. */
+export function noteStart(stateDir: string, start: { readonly localUrl: string; readonly tookMs: number }): void {
+  const tookMs = [...readStarts(stateDir).tookMs, Math.round(start.tookMs)].slice(-KEPT_STARTS);
+  attemptWrite(() => replaceFile(join(stateDir, STARTS_FILE), JSON.stringify({ local_url: start.localUrl, took_ms: tookMs })));
+}
+
+/** Reads what earlier starts left. Root reads it from a folder of the hub's user, so that only an address of this machine counts. */
+export function readStarts(stateDir: string): StartFacts {
+  const { local_url: url, took_ms: took } = objectOf(tryParseJson(startsText(join(stateDir, STARTS_FILE))));
+  const tookMs = Array.isArray(took) ? took.filter((one) => typeof one === 'number' && Number.isFinite(one)) : [];
+  const origin = typeof url === 'string' ? URL.parse(url) : null;
+  const isLocal = origin?.protocol === 'http:' && /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/.test(origin.hostname);
+  return { tookMs: tookMs as readonly number[], ...(origin && isLocal && { localUrl: origin.origin }) };
+}
+
+/** Reads the file only if it is one: a pipe in its place would make root wait for ever. */
+function startsText(path: string): string {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  return found?.isFile() && found.size <= MOST_BYTES ? readFileSync(path, 'utf8') : '';
+}

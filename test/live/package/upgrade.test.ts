@@ -1,0 +1,194 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { writeAptRepository } from '../../../scripts/package/apt-repository.ts';
+import { debianArchitecture, THIS_ARCHITECTURE } from '../../../scripts/package/debian-architecture.ts';
+import { writeDebianArchive } from '../../../scripts/package/debian-archive.ts';
+import { layOutPackage } from '../../../scripts/package/debian-tree.ts';
+import { SigningKey } from '../../../scripts/package/signing-key.ts';
+import { until } from '../../matter/device-hub.ts';
+import { DebianMachine, LOOK_MS, missingForMachine } from './debian-machine.ts';
+
+const missing = await missingForMachine();
+const TIME = new Date('2026-01-01T00:00:00Z');
+const LIMIT_MS = 240_000;
+/** Five packages are built while others use the processors. */
+const BUILD_LIMIT_MS = 480_000;
+const NOTES = '/var/lib/atmosphere-edge-upgrade';
+const MAIN = 'usr/lib/atmosphere-edge/dist/atmo.mjs';
+/** What stands in the place of the program in versions that do not come up. */
+const POISON = { '0.3.0': 'process.exit(0);\n', '0.4.0': 'setInterval(() => undefined, 1_000_000);\n' } as const;
+/** The version that closes a security hole of all before it. */
+const CLOSES_HOLE = '0.5.0';
+const VERSIONS = ['0.1.0', '0.2.0', ...Object.keys(POISON), CLOSES_HOLE];
+
+let dir: string;
+let machine: DebianMachine;
+
+const statusOf = async () => JSON.parse(await machine.must('atmo status --json'));
+const record = async () => JSON.parse(await machine.must(`cat ${NOTES}/record.json`));
+const installed = async (): Promise<string> => (await machine.must('dpkg-query --show atmosphere-edge')).split(/\s+/)[1] ?? '';
+const answers = async (): Promise<boolean> => (await machine.run('timeout 5 atmo status')).status === 0;
+const withToken = (token: string): Promise<string> =>
+  machine.must(`curl -s -o /dev/null -w '%{http_code}' -H 'Authorization: Bearer ${token}' http://127.0.0.1:8081/api/v1/tools`);
+const mint = (agent: string): Promise<string> => machine.must(`atmo token mint --agent ${agent} --allow 'device:read:*' --ttl 1d`);
+const tokenOf = async (agent: string): Promise<string> => {
+  const { tokens } = JSON.parse(await machine.must('atmo tokens --json')) as { tokens: { token_id: string; agent_id: string }[] };
+  return tokens.find(({ agent_id: named }) => named === agent)?.token_id ?? '';
+};
+/** Number of rows in the journal, whose chain is intact. */
+const auditRows = async (): Promise<number> => Number(JSON.parse(await machine.must('atmo audit verify --json')).rows);
+const publish = (version: string): Promise<string> => machine.must(`cp -r /srv/${version}/. /srv/apt/ && apt-get -q update`);
+const upgrade = () => machine.must('apt-get install --yes --only-upgrade atmosphere-edge 2>&1');
+const settled = (step: string) => until(async () => (await record()).step === step && (await answers()), LIMIT_MS, LOOK_MS);
+
+/** The same program as several releases in one repository of the machine, with the index as it was after each of them. */
+async function buildReleases(): Promise<void> {
+  const architecture = debianArchitecture(THIS_ARCHITECTURE);
+  const root = join(dir, 'tree');
+  await layOutPackage(root, architecture, TIME);
+  cpSync(join(root, MAIN), join(dir, 'main.mjs'));
+  using key = SigningKey.open(throwAwayKey());
+  for (const version of VERSIONS) {
+    cpSync(join(dir, 'main.mjs'), join(root, MAIN));
+    if (version in POISON) writeFileSync(join(root, MAIN), POISON[version as keyof typeof POISON]);
+    const file = join(dir, `atmosphere-edge_${version}_${architecture.name}.deb`);
+    const securityMinimum = version === CLOSES_HOLE ? CLOSES_HOLE : '0.1.0';
+    await writeDebianArchive({ root, version, securityMinimum, architecture: architecture.name, time: TIME, compression: 'zstd' }, file);
+    const folder = join(machine.root, 'srv/apt');
+    writeAptRepository({ folder, packages: [file], architectures: [architecture.name], time: TIME, key });
+    cpSync(join(folder, 'dists'), join(machine.root, 'srv', version, 'dists'), { recursive: true });
+    rmSync(file);
+  }
+  rmSync(root, { recursive: true });
+}
+
+function throwAwayKey(): string {
+  const home = mkdtempSync(join(tmpdir(), 'atmo-key-'));
+  const gpg = (...args: string[]) => execFileSync('gpg', ['--homedir', home, '--batch', '--quiet', ...args], { stdio: 'pipe' });
+  gpg('--passphrase', '', '--quick-gen-key', 'Owner <owner@example.org>', 'ed25519', 'sign', 'never');
+  writeFileSync(join(dir, 'secret.asc'), gpg('--armor', '--export-secret-keys'));
+  execFileSync('gpgconf', ['--homedir', home, '--kill', 'all']);
+  rmSync(home, { recursive: true });
+  return join(dir, 'secret.asc');
+}
+
+describe.skipIf(missing !== undefined)(`upgrades of the package${missing === undefined ? '' : ` (${missing})`}`, () => {
+  beforeAll(async () => {
+    dir = mkdtempSync(join(tmpdir(), 'atmo-upgrade-'));
+    machine = DebianMachine.create();
+    await buildReleases();
+    await machine.boot();
+    await machine.must('rm -f /etc/apt/sources.list && mkdir -p /etc/apt/keyrings /srv/apt');
+  }, BUILD_LIMIT_MS);
+  afterAll(async () => {
+    await machine[Symbol.asyncDispose]();
+    rmSync(dir, { recursive: true });
+  });
+
+  test(
+    'from an empty Debian to the first call of an agent it takes three minutes at most',
+    async () => {
+      const beganMs = performance.now();
+      const line = 'deb [signed-by=/etc/apt/keyrings/atmosphere-edge.asc] file:/srv/apt stable main';
+      machine.write('/etc/apt/sources.list.d/atmosphere-edge.list', `${line}\n`);
+      await machine.must('cp /srv/apt/atmosphere-edge.asc /etc/apt/keyrings/');
+      await publish('0.1.0');
+      await machine.must('apt-get install --yes atmosphere-edge');
+      expect(await withToken(await mint('first'))).toBe('200');
+      expect(performance.now() - beganMs).toBeLessThan(180_000);
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'an upgrade keeps the hub, its settings and its tokens, and says which version was before',
+    async () => {
+      const [{ node_id: id }, token] = [await statusOf(), await mint('keeper')];
+      machine.write('/etc/atmosphere-edge/config.yaml', '# mine\nlog: debug\n');
+      await publish('0.2.0');
+      await upgrade();
+      await settled('settled');
+      expect(await record()).toMatchObject({ step: 'settled', from: '0.1.0', to: '0.2.0' });
+      expect(await statusOf()).toMatchObject({ node_id: id });
+      expect(await withToken(token)).toBe('200');
+      expect((await machine.run(`test -e ${NOTES}/pending`)).status).toBe(1);
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'what was revoked after an upgrade stays revoked when the owner goes back, and no entry of the journal is lost',
+    async () => {
+      const [{ node_id: id }, token, gone] = [await statusOf(), await mint('stays'), await mint('revoked')];
+      await machine.must(`atmo token revoke ${await tokenOf('revoked')}`);
+      const rows = await auditRows();
+      await machine.must('atmo upgrade back 2>&1');
+      await until(answers, LIMIT_MS, LOOK_MS);
+      expect([await installed(), (await record()).step]).toEqual(['0.1.0', 'rolled-back']);
+      expect([await withToken(token), await withToken(gone)]).toEqual(['200', '401']);
+      expect(await statusOf()).toMatchObject({ node_id: id });
+      expect(await auditRows()).toBeGreaterThan(rows);
+      expect(await machine.must('cat /etc/atmosphere-edge/config.yaml')).toBe('# mine\nlog: debug');
+      expect(await machine.must('dpkg --verify atmosphere-edge')).toMatch(/^(\?\?5\?{6} c \/etc\/atmosphere-edge\/config\.yaml)?$/);
+      // apt does not bring the version again by itself.
+      expect(await upgrade()).toContain('0 upgraded');
+    },
+    LIMIT_MS,
+  );
+
+  test.each(Object.keys(POISON))(
+    'after version %s, which does not come up, the one before runs again within two minutes, and is installed',
+    async (version) => {
+      const [{ node_id: id }, token, before] = [await statusOf(), await mint(`before-${version}`), await installed()];
+      await publish(version);
+      const beganMs = performance.now();
+      await upgrade();
+      await until(async () => (await record()).step.startsWith('roll') && (await answers()), LIMIT_MS, LOOK_MS);
+      expect(performance.now() - beganMs).toBeLessThan(120_000);
+      await settled('rolled-back');
+      expect(await record()).toMatchObject({ from: before, to: version, reason: version === '0.3.0' ? 'ended' : 'no_answer' });
+      expect(await installed()).toBe(before);
+      expect(await withToken(token)).toBe('200');
+      expect(await statusOf()).toMatchObject({ node_id: id });
+      expect(await machine.must('atmo status')).toContain(`The upgrade to ${version} was not kept`);
+      expect(
+        (await machine.run('test -e /usr/lib/atmosphere-edge-previous || test -e /etc/systemd/system/atmosphere-edge.service')).status,
+      ).toBe(1);
+      expect(await upgrade()).toContain('0 upgraded');
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'the way back leads to the last version that came up, and goes on after its watch was killed',
+    async () => {
+      await machine.must('rm /etc/apt/preferences.d/atmosphere-edge');
+      await machine.must('apt-get install --yes atmosphere-edge=0.2.0 2>&1');
+      await machine.must('apt-get install --yes atmosphere-edge=0.3.0 2>&1');
+      await until(async () => (await record()).step === 'rolling-back', LIMIT_MS, LOOK_MS);
+      await machine.must('systemctl kill --signal=SIGKILL atmosphere-edge-upgrade.service');
+      await settled('rolled-back');
+      expect(await record()).toMatchObject({ from: '0.1.0', to: '0.3.0', reason: 'ended' });
+      expect(await installed()).toBe('0.1.0');
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'a version that closes a security hole is the lowest that can be installed from then on',
+    async () => {
+      await publish(CLOSES_HOLE);
+      await upgrade();
+      await settled('settled');
+      const back = await machine.run('atmo upgrade back');
+      expect([back.status === 0, back.complaint]).toEqual([false, expect.stringContaining('known security hole')]);
+      const older = await machine.run('apt-get install --yes --allow-downgrades atmosphere-edge=0.2.0 2>&1');
+      expect([older.status === 0, older.output]).toEqual([false, expect.stringContaining('has a security hole that 0.5.0 closed')]);
+      expect([await installed(), await answers()]).toEqual([CLOSES_HOLE, true]);
+    },
+    LIMIT_MS,
+  );
+});
