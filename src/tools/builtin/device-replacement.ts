@@ -96,19 +96,25 @@ export class DeviceReplacement {
   }
 
   async #remove({ whole, nodeId }: BegunReplacement, signal: AbortSignal): Promise<OldDeviceOutcome> {
-    const { administration, store } = this.#parts;
     if (nodeId === undefined) return 'gone_before';
     try {
-      await administration.decommission(whole.old.id, { signal, isForced: false });
+      return await this.#decommission(whole.old.id, signal);
+    } catch (thrown) {
+      // A replacement that failed must not be completed when somebody removes the old device for another reason.
+      if (this.#parts.directory.get(whole.old.id)?.nodeId === nodeId) this.#parts.store.delete(SPACE, whole.old.id);
+      throw toAtmoError(thrown);
+    }
+  }
+
+  async #decommission(device: DeviceId, signal: AbortSignal): Promise<OldDeviceOutcome> {
+    const { administration } = this.#parts;
+    try {
+      await administration.decommission(device, { signal, isForced: false });
       return 'left';
     } catch (thrown) {
-      const error = toAtmoError(thrown);
-      if (!IS_GONE.has(error.code)) {
-        store.delete(SPACE, whole.old.id);
-        throw error;
-      }
+      if (!IS_GONE.has(toAtmoError(thrown).code)) throw thrown;
     }
-    await administration.decommission(whole.old.id, { signal, isForced: true });
+    await administration.decommission(device, { signal, isForced: true });
     return 'forgotten';
   }
 

@@ -32,6 +32,7 @@ function hub(store: KeyValueStore, nodes: Map<string, PlannedDevice>, answers: r
   const names = new DeviceNameRegistry(store);
   const joined: (DeviceEndpoint & { readonly group: number })[] = [];
   const left = [...answers];
+  const forced: DeviceId[] = [];
   const list = (): Device[] =>
     [...nodes.values()].map((plan) => {
       const { id, area } = devices.entryOf(plan);
@@ -42,7 +43,8 @@ function hub(store: KeyValueStore, nodes: Map<string, PlannedDevice>, answers: r
   const planOf = (id: DeviceId) => [...nodes.values()].find((plan) => devices.entryOf(plan).id === id) ?? planned('none', '');
   const administration: Pick<DeviceAdministration, 'decommission' | 'takeOver' | 'groups' | 'addGroupMember'> = {
     async decommission(id, { isForced }) {
-      const answer = isForced ? 'left' : (left.shift() ?? 'left');
+      const answer = left.shift() ?? 'left';
+      if (isForced) forced.push(id);
       if (answer !== 'left') throw new AtmoError(answer, 'It does not answer');
       const plan = planOf(id);
       nodes.delete(plan.key);
@@ -66,7 +68,7 @@ function hub(store: KeyValueStore, nodes: Map<string, PlannedDevice>, answers: r
     names.save(id);
   };
   const run = () => replacement.run({ whole: { old: { id: LAMP, name: 'Lamp', area: 'Hall' }, by: NEW }, parts: [], nodeId: '1' }, never);
-  return { list, get, names, nameTools, joined, replacement, run };
+  return { list, get, names, nameTools, joined, forced, replacement, run };
 }
 
 /** A home of two lamps whose tools have names, before the replacement. */
@@ -103,6 +105,7 @@ describe('a device in the place of another one', () => {
     const { store, nodes } = twoLamps();
     const home = hub(store, nodes, [code]);
     expect(await home.run()).toMatchObject({ outcome: 'forgotten' });
+    expect(home.forced).toEqual([LAMP]);
     expect(seen(home)).toEqual(AFTER);
   });
 
@@ -112,6 +115,16 @@ describe('a device in the place of another one', () => {
     await expect(home.run()).rejects.toMatchObject({ code: 'CLUSTER_STATUS' });
     expect(seen(hub(store, nodes))).toEqual(BEFORE);
     expect(store.entries('devices.replacement')).toEqual([]);
+  });
+
+  test('that cannot be forgotten keeps its place, also when it is removed later', async () => {
+    const { store, nodes } = twoLamps();
+    await expect(hub(store, nodes, ['DEVICE_UNREACHABLE', 'STORAGE_FAILED']).run()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+    expect(store.entries('devices.replacement')).toEqual([]);
+    nodes.delete('1');
+    const later = hub(store, nodes);
+    later.replacement.recover(never);
+    expect(seen(later)).toEqual(BEFORE.slice(1));
   });
 
   test('that was removed before has its place taken all the same', async () => {
