@@ -98,7 +98,7 @@ export async function openDevices(
       authorizer: infrastructure.auth.authorizer,
       areaToday: (area: string) => homeNames.areaToday(area),
     },
-    replacement: new DeviceReplacement({ store: infrastructure.store, logger, directory, administration, names: register }),
+    replacement: new DeviceReplacement({ store: infrastructure.store, logger, directory, administration, names: register, scenes }),
   };
   const tools = [
     ...deviceAdminTools(administrative),
@@ -169,6 +169,7 @@ function withToolRefresh(claims: DeviceNameRegistry, refresh: (device: DeviceId)
       refresh(device);
       return freed;
     },
+    successors: (former, present) => claims.successors(former, present),
     lacking: (from, to) => claims.lacking(from, to),
     merge: (from, to) => {
       claims.merge(from, to);

@@ -257,6 +257,11 @@ export class DeviceNameRegistry {
     this.#store.delete(SPACE, from);
   }
 
+  /** Returns the key of the tool of `present` that does what a tool of `former` did, by the key of that. Lacks tools without counterpart. */
+  successors(former: DeviceId, present: DeviceId): ReadonlyMap<string, string> {
+    return successorsOf(Object.keys(this.#recordOf(former).tools), Object.keys(this.#recordOf(present).tools));
+  }
+
   /** Returns the names of tools and the paths of readings that `from` has and `to` has no counterpart for, by the names of today. */
   lacking(from: DeviceId, to: DeviceId): LackingNames {
     const [old, replacement] = [this.#recordOf(from), this.#recordOf(to)];

@@ -89,6 +89,12 @@ export class SceneStore {
     this.#changed(scene.id);
   }
 
+  /** Replaces the keys of some of a scene's actions, which are given by their index. Does nothing for a scene that is gone. */
+  setKeys(id: string, keys: ReadonlyMap<number, string>): void {
+    const scene = this.#scenes.get(id);
+    if (scene) this.save({ ...scene, actions: scene.actions.map((action, index) => ({ ...action, key: keys.get(index) ?? action.key })) });
+  }
+
   delete(id: string): void {
     this.#store.delete(SPACE, id);
     this.#scenes.delete(id);

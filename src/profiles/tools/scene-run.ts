@@ -128,8 +128,7 @@ export function actionsWork(
     if (!compiled) return { device, name: device, work: { skipped: 'The device was removed' } };
     const work = memberWork(compiled, () =>
       own.map(({ key, action, params }) => {
-        // A device that took the place of another one may have the action at another endpoint.
-        const tool = compiled.tools.find((one) => one.key === key) ?? compiled.tools.find((one) => one.action === action);
+        const tool = compiled.tools.find((one) => one.key === key);
         if (tool) return delegate({ validator }, tool, params);
         throw new AtmoError('NOT_SUPPORTED', `It can no longer ${action.replaceAll('_', ' ')}`);
       }),

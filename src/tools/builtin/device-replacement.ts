@@ -7,6 +7,7 @@ import { type Json, objectOf, objectsOf } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { DeviceNameOwnership } from '../names/name-references.ts';
+import { copyJson } from '../schema/plain-json.ts';
 
 const SPACE = 'devices.replacement';
 /** Errors of a device that is gone for good. It is forgotten then; every other error ends the replacement with nothing changed. */
@@ -30,8 +31,23 @@ interface GroupMembership extends DeviceEndpoint {
   readonly group: number;
 }
 
+/** A scene's action, by its index, and the key of the tool of the new device that it gets. */
+interface SceneKey {
+  readonly scene: string;
+  readonly index: number;
+  readonly key: string;
+}
+
 interface BegunReplacement extends Replacement {
   readonly groups: readonly GroupMembership[];
+  /** Stored before the names are merged, since nobody knows afterwards which tool corresponds to which. */
+  readonly sceneKeys?: readonly SceneKey[];
+}
+
+/** Port: the scenes, which refer to the tools of a device by their keys. */
+interface KeyedScenes {
+  list(): readonly { readonly id: string; readonly actions: readonly { readonly device: DeviceId; readonly key: string }[] }[];
+  setKeys(id: string, keys: ReadonlyMap<number, string>): void;
 }
 
 /** What became of the old device: it left the fabric, it did not answer and was forgotten, or it was not here any more. */
@@ -48,7 +64,8 @@ interface ReplacementParts {
   readonly logger: Logger;
   readonly directory: Pick<DeviceDirectory, 'get'>;
   readonly administration: Pick<DeviceAdministration, 'decommission' | 'takeOver' | 'groups' | 'addGroupMember'>;
-  readonly names: Pick<DeviceNameOwnership, 'merge' | 'namesOf'>;
+  readonly names: Pick<DeviceNameOwnership, 'merge' | 'namesOf' | 'successors'>;
+  readonly scenes: KeyedScenes;
 }
 
 /**
@@ -66,7 +83,7 @@ export class DeviceReplacement {
   /** Removes the old device if it is still here, and gives its place to the new one. If it refuses to leave, throws and changes nothing. */
   async run(replacement: Replacement, signal: AbortSignal): Promise<ReplacementResult> {
     const begun = { ...replacement, groups: this.#membershipsOf(replacement) };
-    this.#parts.store.set(SPACE, replacement.whole.old.id, begun as unknown as Json);
+    this.#keep(begun);
     const outcome = await this.#remove(begun, signal);
     this.#takePlaces(begun);
     return { outcome, groupsLeft: await this.#join(begun.groups, signal) };
@@ -118,14 +135,34 @@ export class DeviceReplacement {
     return 'forgotten';
   }
 
+  #keep(begun: BegunReplacement): void {
+    this.#parts.store.set(SPACE, begun.whole.old.id, copyJson(begun));
+  }
+
   /** Each step may be repeated. The names come first, so that the tools of the new device get them when it gets its id. */
-  #takePlaces({ whole, parts }: BegunReplacement): void {
-    const { names, directory, administration, store } = this.#parts;
+  #takePlaces(begun: BegunReplacement): void {
+    const { names, directory, administration, store, scenes } = this.#parts;
+    const { whole, parts, sceneKeys = this.#sceneKeysOf(begun) } = begun;
+    this.#keep({ ...begun, sceneKeys });
+    for (const [scene, changes] of Map.groupBy(sceneKeys, (one) => one.scene)) {
+      scenes.setKeys(scene, new Map(changes.map(({ index, key }) => [index, key])));
+    }
     for (const { old, by } of [whole, ...parts]) {
       if (names.namesOf(by)) names.merge(by, old.id);
       if (directory.get(by)) administration.takeOver(by, old);
     }
     store.delete(SPACE, whole.old.id);
+  }
+
+  #sceneKeysOf({ whole, parts }: Replacement): readonly SceneKey[] {
+    const { scenes, names } = this.#parts;
+    const successors = new Map([whole, ...parts].map(({ old, by }) => [old.id, names.successors(old.id, by)]));
+    return scenes.list().flatMap(({ id, actions }) =>
+      actions.flatMap(({ device, key: former }, index) => {
+        const key = successors.get(device)?.get(former) ?? former;
+        return key === former ? [] : [{ scene: id, index, key }];
+      }),
+    );
   }
 
   #membershipsOf({ whole, parts }: Replacement): readonly GroupMembership[] {
@@ -152,7 +189,7 @@ export class DeviceReplacement {
 
 /** Returns a stored replacement; undefined if it has another form. */
 function parseBegun(value: Json): BegunReplacement | undefined {
-  const { whole, parts, nodeId, groups } = objectOf(value);
+  const { whole, parts, nodeId, groups, sceneKeys } = objectOf(value);
   const [first, ...others] = [whole, ...objectsOf(parts)].map(parsePair);
   const rest = others.filter((pair) => pair !== undefined);
   if (!first || rest.length !== others.length) return undefined;
@@ -165,6 +202,9 @@ function parseBegun(value: Json): BegunReplacement | undefined {
       device: parseDeviceId(String(device)),
       endpoint: Number(endpoint),
     })),
+    ...(sceneKeys !== undefined && {
+      sceneKeys: objectsOf(sceneKeys).map(({ scene, index, key }) => ({ scene: String(scene), index: Number(index), key: String(key) })),
+    }),
   };
 }
 

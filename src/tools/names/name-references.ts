@@ -105,6 +105,8 @@ export interface DeviceNameOwnership {
   wouldFree(device: DeviceId, name: string, isHere: boolean): readonly string[];
   /** Moves all names from `from` to `to`: one device with two ids, or a device and the one that it replaces. Throws STORAGE_FAILED. */
   merge(from: DeviceId, to: DeviceId): void;
+  /** Returns the key of the tool of `present` that does what a tool of `former` did, by the key of that. Lacks tools without counterpart. */
+  successors(former: DeviceId, present: DeviceId): ReadonlyMap<string, string>;
   /** Returns which tools and readings of `from` have no counterpart at `to`. */
   lacking(from: DeviceId, to: DeviceId): LackingNames;
 }

@@ -119,6 +119,17 @@ describe('a scene from a list', () => {
     expect(sent(hub)).toEqual(['blind GoToLiftPercentage', 'desk-lamp Off']);
   });
 
+  test('never acts on another endpoint than the one for which it was saved', async () => {
+    const store = new MemoryKeyValueStore(new ManualClock());
+    const before = await house(store);
+    await before.call('save_scene', { name: 'Dark', actions: [{ device: 'study light', action: 'turn_off' }] });
+    const stored = JSON.stringify(store.get('scenes', 'dark'));
+    store.set('scenes', 'dark', JSON.parse(stored.replace('"key":"1/', '"key":"2/')));
+    const hub = await house(store);
+    await expect(hub.call('run_scene', { scene: 'dark' })).rejects.toThrow('study light (It can no longer turn off)');
+    expect(sent(hub)).toEqual([]);
+  });
+
   test('with a lock is dangerous when it is saved, run and run by its tool', async () => {
     const hub = await house();
     const risks = (name: string, params: JsonObject) => hub.prepare(name, params).effects.map(({ risk }) => risk);

@@ -21,6 +21,7 @@ async function hub() {
     findHolder: claims.findHolder.bind(claims),
     holderOfWanted: claims.holderOfWanted.bind(claims),
     merge: claims.merge.bind(claims),
+    successors: claims.successors.bind(claims),
     lacking: claims.lacking.bind(claims),
     wouldFree: claims.wouldFree.bind(claims),
     free: (...given: Parameters<typeof claims.free>) => {

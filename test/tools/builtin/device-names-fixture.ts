@@ -11,6 +11,7 @@ export const NO_NAMING: NamingPorts = {
     free: () => [],
     wouldFree: () => [],
     merge: () => {},
+    successors: () => new Map(),
     lacking: () => ({ tools: [], toolKeys: [], readings: [] }),
   },
   directory: { get: () => undefined, list: () => [] },

@@ -8,7 +8,8 @@ import { silentLogger } from '../../../src/core/logger.ts';
 import type { KeyValueStore } from '../../../src/core/storage/key-value-store.ts';
 import type { PlannedDevice } from '../../../src/matter/devices/device-composition.ts';
 import { DeviceStore } from '../../../src/matter/devices/device-store.ts';
-import { DeviceNameRegistry } from '../../../src/profiles/home/device-name-registry.ts';
+import { DeviceNameRegistry, type ToolToName } from '../../../src/profiles/home/device-name-registry.ts';
+import { SceneStore } from '../../../src/profiles/home/scene-store.ts';
 import { DeviceReplacement } from '../../../src/tools/builtin/device-replacement.ts';
 import { KilledStore } from '../../auth/people/people-fixture.ts';
 import { MemoryStore } from '../../matter/memory-store.ts';
@@ -23,6 +24,13 @@ const never = new AbortController().signal;
 const LAMP = parseDeviceId('lamp');
 const NEW = parseDeviceId('lamp-2');
 
+const onEndpoints = (...endpoints: readonly number[]) =>
+  endpoints.map((endpoint) => ({ key: `${endpoint}/OnOff/turn_on`, action: 'turn_on', shortForms: [] }));
+/** The new device has the counterparts of both outlets one endpoint further. */
+const toolsOf: Readonly<Record<string, readonly ToolToName[]>> = { [LAMP]: onEndpoints(1, 2), [NEW]: onEndpoints(2, 3) };
+const SCENE_IDS = ['evening', 'morning'];
+const keysIn = (home: ReturnType<typeof hub>) => SCENE_IDS.map((id) => home.scenes.get(id)?.actions.map(({ key }) => key));
+
 /** Nodes of a fabric, which outlive the process of a hub. */
 const fabric = () => new Map([planned('1', 'Lamp'), planned('2', 'Lamp 2')].map((plan) => [plan.key, plan]));
 
@@ -30,6 +38,7 @@ const fabric = () => new Map([planned('1', 'Lamp'), planned('2', 'Lamp 2')].map(
 function hub(store: KeyValueStore, nodes: Map<string, PlannedDevice>, answers: readonly (ErrorCode | 'left')[] = ['left']) {
   const devices = new DeviceStore(store);
   const names = new DeviceNameRegistry(store);
+  const scenes = new SceneStore(store);
   const joined: (DeviceEndpoint & { readonly group: number })[] = [];
   const left = [...answers];
   const forced: DeviceId[] = [];
@@ -61,14 +70,14 @@ function hub(store: KeyValueStore, nodes: Map<string, PlannedDevice>, answers: r
       return { id: group, name: 'All', members: [member] };
     },
   };
-  const replacement = new DeviceReplacement({ store, logger: silentLogger, directory: { get }, administration, names });
+  const replacement = new DeviceReplacement({ store, logger: silentLogger, directory: { get }, administration, names, scenes });
   const nameTools = (id: DeviceId) => {
     const device = get(id);
-    if (device) names.name(device, [{ key: '1/OnOff/turn_on', action: 'turn_on', shortForms: [] }], []);
+    if (device) names.name(device, toolsOf[id] ?? [], []);
     names.save(id);
   };
   const run = () => replacement.run({ whole: { old: { id: LAMP, name: 'Lamp', area: 'Hall' }, by: NEW }, parts: [], nodeId: '1' }, never);
-  return { list, get, names, nameTools, joined, forced, replacement, run };
+  return { list, get, names, scenes, nameTools, joined, forced, replacement, run };
 }
 
 /** A home of two lamps whose tools have names, before the replacement. */
@@ -78,6 +87,10 @@ function twoLamps() {
   const home = hub(store, nodes);
   home.list();
   for (const id of [LAMP, NEW]) home.nameTools(id);
+  const of = (device: DeviceId, endpoint: number) => ({ device, key: `${endpoint}/OnOff/turn_on`, action: 'turn_on', params: {} });
+  for (const id of SCENE_IDS) {
+    home.scenes.save({ id, name: id, actions: [of(LAMP, 1), of(parseDeviceId('fan'), 1), of(LAMP, 2)], changedAtMs: 0 });
+  }
   return { store, nodes };
 }
 
@@ -86,6 +99,8 @@ const BEFORE = [
   { id: 'lamp', name: 'Lamp', nodeId: '1', area: undefined },
   { id: 'lamp-2', name: 'Lamp 2', nodeId: '2', area: undefined },
 ];
+const KEYS_BEFORE = ['1/OnOff/turn_on', '1/OnOff/turn_on', '2/OnOff/turn_on'];
+const KEYS_AFTER = ['2/OnOff/turn_on', '1/OnOff/turn_on', '3/OnOff/turn_on'];
 const AFTER = [{ id: 'lamp', name: 'Lamp', nodeId: '2', area: 'Hall' }];
 
 describe('a device in the place of another one', () => {
@@ -95,7 +110,10 @@ describe('a device in the place of another one', () => {
     expect(await home.run()).toEqual({ outcome: 'left', groupsLeft: [] });
     expect(seen(home)).toEqual(AFTER);
     expect(home.joined).toEqual([{ group: 7, device: 'lamp', endpoint: 1 }]);
-    expect(home.names.namesOf(LAMP)).toMatchObject({ prefixes: ['lamp', 'lamp_2'], tools: ['lamp_turn_on', 'lamp_2_turn_on'] });
+    expect(home.names.namesOf(LAMP)).toMatchObject({
+      prefixes: ['lamp', 'lamp_2'],
+      tools: ['lamp_turn_on', 'lamp_2_2_turn_on', 'lamp_2_turn_on', 'lamp_2_3_turn_on'],
+    });
     expect(home.names.namesOf(NEW)).toBeUndefined();
     expect(seen(hub(store, nodes))).toEqual(AFTER);
     expect(store.entries('devices.replacement')).toEqual([]);
@@ -150,9 +168,11 @@ describe('a device in the place of another one', () => {
       const state = seen(again);
       if (state.length === 2) {
         expect(state).toEqual(BEFORE);
+        expect(keysIn(again)).toEqual(SCENE_IDS.map(() => KEYS_BEFORE));
         ofOld++;
       } else {
         expect(state).toEqual(AFTER);
+        expect(keysIn(again)).toEqual(SCENE_IDS.map(() => KEYS_AFTER));
         expect(again.names.namesOf(LAMP)?.tools).toContain('lamp_turn_on');
         expect(again.names.namesOf(NEW)).toBeUndefined();
         ofNew++;
