@@ -87,6 +87,9 @@ export const HUB_MACHINE_COMMANDS: readonly string[] = [
   'profile draft',
 ];
 
+/** What a person without a login types on a machine without a hub. */
+const SIGN_IN = 'sign in: atmo login https://HUB:8081 --fingerprint SHA256:…, as "sudo atmo people invite NAME --cli" prints it on the hub';
+
 const LOG_IN: Step = [
   'atmo login https://HUB:8081 --fingerprint SHA256:…',
   'sign in with an invitation: "sudo atmo people invite NAME --cli" on the hub prints this line',
@@ -98,4 +101,5 @@ export const CLIENT_PROGRAM: CliProgram<CliIo> = {
   sections: sharedSections(() => CLIENT_PROGRAM.sections.flatMap(({ commands }) => commands)),
   onlyOnHub: HUB_MACHINE_COMMANDS,
   firstSteps: { withoutHub: [LOG_IN, LOOK], withoutToken: [LOG_IN, LOOK] },
+  advice: { HUB_UNREACHABLE: SIGN_IN, UNAUTHENTICATED: SIGN_IN, TOKEN_EXPIRED: SIGN_IN, TOKEN_INVALID: SIGN_IN },
 };

@@ -24,7 +24,7 @@ const exitCode = await runCli(process.argv.slice(2), CLIENT_PROGRAM, {
   env: process.env,
   fetch: hubFetch(process.env),
   sleep,
-  machineChecks: async () => clientMachineChecks(process.env),
+  machineChecks: async () => clientMachineChecks(process.env, CLIENT_PROGRAM.advice.UNAUTHENTICATED),
   openFile: (file) => openInBrowser(file, process.env),
   askSecret: (prompt) => promptSecret(prompt, process.stdin, process.stderr),
 });

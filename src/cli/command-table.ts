@@ -21,6 +21,8 @@ export const SECTIONS: readonly CommandSection<Command<HubMachineIo>>[] = [HUB_M
 /** Every command, in the order of the help. */
 export const COMMANDS: readonly Command<HubMachineIo>[] = SECTIONS.flatMap(({ commands }) => commands);
 
+const NEW_TOKEN = 'sudo atmo login gives you a new token; for an agent, atmo token mint';
+
 /** The program of the hub's own package. */
 export const HUB_PROGRAM: CliProgram<HubMachineIo> = {
   sections: SECTIONS,
@@ -35,5 +37,13 @@ export const HUB_PROGRAM: CliProgram<HubMachineIo> = {
       ['sudo atmo login', 'give yourself a token, once'],
       ['atmo doctor', 'what is wrong'],
     ],
+  },
+  advice: {
+    HUB_UNREACHABLE:
+      'start one: atmo serve, or systemctl start atmosphere-edge; to use that of another machine: atmo login https://HUB:8081',
+    UNAUTHENTICATED:
+      'sudo atmo login on the hub gives you a token, once; on another machine: atmo login https://HUB:8081 with an invitation',
+    TOKEN_EXPIRED: NEW_TOKEN,
+    TOKEN_INVALID: NEW_TOKEN,
   },
 };

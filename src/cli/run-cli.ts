@@ -7,7 +7,7 @@ import { type CommandSection, commandHelp, findCommand, overview, parseCommandLi
 import { objectsIn } from './hub/answer-lists.ts';
 import { HubClient } from './hub/hub-client.ts';
 import { type Block, heading } from './terminal/blocks.ts';
-import { Output } from './terminal/output.ts';
+import { Output, type ProgramAdvice } from './terminal/output.ts';
 import { padText } from './terminal/text-width.ts';
 
 const LONGEST_GREETING_MS = 3_000;
@@ -27,6 +27,7 @@ export interface CliProgram<Io extends CliIo> {
   /** Names of commands that this program lacks because they run on the machine of the hub. */
   readonly onlyOnHub: readonly string[];
   readonly firstSteps: FirstSteps;
+  readonly advice: ProgramAdvice;
 }
 
 /** One start of a program. */
@@ -39,7 +40,7 @@ interface Start<Io extends CliIo> {
 
 /** Runs `atmo ARGV…` and returns the exit code of the command. If it fails, returns the error's exit code in ERROR_CODES. Never throws. */
 export async function runCli<Io extends CliIo>(argv: readonly string[], program: CliProgram<Io>, io: Io): Promise<number> {
-  const output = new Output(io, { isJson: argv.includes('--json') });
+  const output = new Output(io, { isJson: argv.includes('--json'), advice: program.advice });
   try {
     requireHere(argv, program.onlyOnHub);
     return helpFor(argv, program, output) ?? (await runCommand({ argv, program, output, io }));

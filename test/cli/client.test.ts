@@ -1,13 +1,15 @@
 import { expect, test } from 'vitest';
+import type { CliIo } from '../../src/cli/cli-io.ts';
 import { CLIENT_PROGRAM, HUB_MACHINE_COMMANDS } from '../../src/cli/client-table.ts';
 import { COMMANDS, HUB_MACHINE_SECTION } from '../../src/cli/command-table.ts';
+import { clientMachineChecks } from '../../src/cli/doctor/own-state.ts';
 import { runCli } from '../../src/cli/run-cli.ts';
 import { IDLE_IO } from './cli-fixture.ts';
 
 const names = CLIENT_PROGRAM.sections.flatMap(({ commands }) => commands.map(({ name }) => name));
 
 /** Runs `atmo` of the client package on a machine where no hub answers. */
-async function client(argv: readonly string[]) {
+async function client(argv: readonly string[], more: Partial<CliIo> = {}) {
   const written = { out: '', err: '' };
   const code = await runCli(argv, CLIENT_PROGRAM, {
     ...IDLE_IO,
@@ -15,6 +17,8 @@ async function client(argv: readonly string[]) {
     stderr: { write: (text) => (written.err += text) },
     stdin: (async function* () {})(),
     env: { HOME: '/nowhere' },
+    machineChecks: async () => clientMachineChecks({ HOME: '/nowhere' }, CLIENT_PROGRAM.advice.UNAUTHENTICATED),
+    ...more,
   });
   return { code, ...written };
 }
@@ -43,4 +47,22 @@ test('the help of the client lists what only the machine of the hub has, and com
 test('the first step of the client is to sign in at a hub', async () => {
   expect(await client([])).toMatchObject({ code: 2, out: expect.stringContaining('atmo login https://HUB:8081 --fingerprint') });
   expect((await client(['devices'])).err).toContain('atmo login https://HUB:8081');
+});
+
+const UNKNOWN_TOKEN = Response.json({ code: 'TOKEN_EXPIRED', detail: 'The token has ended' }, { status: 401 });
+
+test.each([
+  ['where no hub answers', ['devices'], {}],
+  ['where no hub answers, in doctor', ['doctor'], {}],
+  ['without a login', ['whoami'], {}],
+  ['without a login for an agent', ['mcp', '--agent', 'desk'], {}],
+  [
+    'with a token that has ended',
+    ['devices'],
+    { env: { HOME: '/nowhere', ATMO_TOKEN: 'at1.ended' }, fetch: async () => UNKNOWN_TOKEN.clone() },
+  ],
+])('the client names no command of the machine of the hub but that of the invitation: %s', async (_case, argv, io) => {
+  const { out, err } = await client(argv, io);
+  expect(`${out}${err}`.replaceAll(/\s+/g, ' ')).toContain('as "sudo atmo people invite NAME --cli" prints it on the hub');
+  expect(`${out}${err}`).not.toMatch(/atmo serve|systemctl|sudo atmo login/);
 });

@@ -34,7 +34,7 @@ export const doctor: Command = {
 /** Runs all checks. If no hub responds, skips the checks that need a hub. */
 async function runChecks(call: Invocation, tool: string | undefined) {
   const { hub, io } = call;
-  const health = await hubCheck(hub);
+  const health = await hubCheck(hub, (error) => call.output.stepAfter(error));
   const isHubThere = health.state !== 'failed';
   const sections = [
     ...(await io.machineChecks(await portsOf(call, isHubThere))),

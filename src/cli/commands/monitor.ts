@@ -100,7 +100,7 @@ async function pageLogin(hub: HubClient, env: CliIo['env']): Promise<PageLogin> 
   if (!credential)
     throw new AtmoError(
       'UNAUTHENTICATED',
-      'You have no token to sign in with; run "sudo atmo login" once, or set ATMO_TOKEN or ATMO_STATE_DIR',
+      'You have no token to sign in with, neither a login nor ATMO_TOKEN nor the one of ATMO_STATE_DIR',
     );
   if (credential.source === 'owner') return ownersLogin(hub, credential);
   if (credential.source === 'login')

@@ -118,7 +118,7 @@ const whoami = requestCommand({
   examples: ['whoami'],
   async request(call) {
     const credential = findCredential(call.io.env);
-    if (!credential) throw new AtmoError('UNAUTHENTICATED', 'Nobody: there is no token; log in with "sudo atmo login", or set ATMO_TOKEN');
+    if (!credential) throw new AtmoError('UNAUTHENTICATED', 'Nobody: there is no token, neither a login nor ATMO_TOKEN');
     const { token, source } = credential;
     const facts = isOwnersToken(token)
       ? { agent_id: 'owner', permissions: ['*', 'admin:*'] }

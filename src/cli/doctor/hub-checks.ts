@@ -5,20 +5,19 @@ import { type CheckResult, type Finding, failed, guardedCheck, type HubQuestions
 import { certificateCheck } from '../../doctor/home-checks.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
 import type { HubClient } from '../hub/hub-client.ts';
-import { isLoopback } from '../identity/credential.ts';
 import { schemaChecks } from './tool-checks.ts';
 
 const PAGE = 1_000;
-const START = 'start one: atmo serve, or systemctl start atmosphere-edge; to use that of another machine: atmo login https://HUB:8081';
 
-/** Checks whether a hub responds, and what it says about its health. */
-export async function hubCheck(hub: HubClient): Promise<Finding> {
+/** Checks whether a hub responds, and what it says about its health. `stepAfter` returns what to do about an error. */
+export async function hubCheck(hub: HubClient, stepAfter: (error: AtmoError) => string | undefined): Promise<Finding> {
   try {
     const { status, problems, node_id: id, version } = await hub.health();
     if (status === 'ok') return ok(`${id} at ${hub.url}, version ${version}`);
-    return warning(`${status}: ${textsOf(problems).join('; ')}`, 'its log says more: journalctl -u atmosphere-edge');
+    return warning(`${status}: ${textsOf(problems).join('; ')}`, 'its log says more, on the hub: journalctl -u atmosphere-edge');
   } catch (thrown) {
-    return failed(toAtmoError(thrown).message, isLoopback(hub.url) ? START : 'the other checks wait until it answers');
+    const error = toAtmoError(thrown);
+    return failed(error.message, stepAfter(error) ?? 'the other checks wait until it answers');
   }
 }
 

@@ -7,6 +7,8 @@ import type { CliIo } from '../cli-io.ts';
 import { findCredential, ownerTokenFile } from '../identity/credential.ts';
 import { stateDirs } from '../identity/user-files.ts';
 
+const NO_LOGIN = 'start a hub (systemctl start atmosphere-edge, or atmo serve), sign in with atmo login, or set ATMO_TOKEN';
+
 /** Returns the checks of a machine on which a hub runs or shall run. `network` are those of its interfaces and ports. */
 export async function hubMachineChecks(env: CliIo['env'], network: readonly CheckResult[]): Promise<readonly CheckSection[]> {
   return [
@@ -16,7 +18,7 @@ export async function hubMachineChecks(env: CliIo['env'], network: readonly Chec
         named('node', nodeCheck(process.versions.node)),
         named('clock', clockCheck(Date.now())),
         named('bounds of memory', memoryBoundCheck()),
-        named('token', tokenCheck(env)),
+        named('token', tokenCheck(env, NO_LOGIN)),
       ],
     },
     { title: 'Network', checks: network },
@@ -24,18 +26,21 @@ export async function hubMachineChecks(env: CliIo['env'], network: readonly Chec
   ];
 }
 
-/** Returns the checks of a machine that has the client package alone. */
-export function clientMachineChecks(env: CliIo['env']): readonly CheckSection[] {
+/** Returns the checks of a machine that has the client package alone. `signIn` says how its user signs in. */
+export function clientMachineChecks(env: CliIo['env'], signIn: string): readonly CheckSection[] {
   return [
     {
       title: 'Machine',
-      checks: [named('node', ok(process.versions.node)), named('clock', clockCheck(Date.now())), named('token', tokenCheck(env))],
+      checks: [named('node', ok(process.versions.node)), named('clock', clockCheck(Date.now())), named('token', tokenCheck(env, signIn))],
     },
   ];
 }
 
-/** Checks that this user has a token for calls. If it is the owner's token, also checks that other users cannot read its file. */
-export function tokenCheck(env: CliIo['env']): Finding {
+/**
+ * Checks that this user has a token for calls. If it is the owner's token, also checks that other users cannot read its file. `advice`
+ * says what to do where there is none.
+ */
+export function tokenCheck(env: CliIo['env'], advice: string): Finding {
   if (env.ATMO_TOKEN) return ok('ATMO_TOKEN');
   try {
     const login = findCredential(env)?.login;
@@ -47,10 +52,7 @@ export function tokenCheck(env: CliIo['env']): Finding {
   if (file === undefined) {
     const places = stateDirs(env).map((dir) => join(dir, 'owner.token'));
     const here = places.length > 0 ? `, no ${places.join(' and no ')}` : '';
-    return failed(
-      `no login${here}`,
-      'start a hub (systemctl start atmosphere-edge, or atmo serve), sign in with atmo login, or set ATMO_TOKEN',
-    );
+    return failed(`no login${here}`, advice);
   }
   const mode = statSync(file).mode & 0o777;
   if ((mode & 0o077) === 0) return ok(file);

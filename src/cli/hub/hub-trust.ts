@@ -51,21 +51,20 @@ export async function trustAuthority(env: CliIo['env'], url: URL, fingerprint: s
   return file;
 }
 
-/** Returns HUB_UNREACHABLE for an error of `fetch`. If the certificate is not trusted, the message says so; otherwise it has `advice`. */
-export function unreachableError(url: string, thrown: unknown, advice: string): AtmoError {
+/** Returns HUB_UNREACHABLE for an error of `fetch`. If the certificate is not trusted, the message says so; otherwise it has `advice`, if there is any. */
+export function unreachableError(url: string, thrown: unknown, advice: string | undefined): AtmoError {
   const cause = thrown instanceof Error ? thrown.cause : undefined;
   const isUntrusted = cause instanceof Error && UNTRUSTED.test(systemCode(cause));
   const trust = 'compare the fingerprint that "sudo atmo tls" shows on the hub, then "atmo tls trust FINGERPRINT" with the same ATMO_URL';
   const message = isUntrusted
     ? `The certificate of ${url} is not trusted (${cause.message}); ${trust}`
-    : `No hub answers at ${url}; ${advice}`;
+    : `No hub answers at ${url}${advice === undefined ? '' : `; ${advice}`}`;
   return new AtmoError('HUB_UNREACHABLE', message, { url }, { cause: thrown });
 }
 
-/** Returns what a person can do where no hub answers. */
-export function absentHubAdvice(url: string): string {
-  if (!isLoopback(url)) return 'see that the hub is on, and that this machine is in its network';
-  return 'start one with "atmo serve" or "systemctl start atmosphere-edge"; for the hub of another machine "atmo login https://HUB:8081", or set ATMO_URL';
+/** Returns what a person can do where the hub of another machine does not answer. For this machine the program says it, since not each has a hub. */
+export function absentHubAdvice(url: string): string | undefined {
+  return isLoopback(url) ? undefined : 'see that the hub is on, and that this machine is in its network';
 }
 
 function pinFile(env: CliIo['env'], url: URL): string {

@@ -146,10 +146,7 @@ export class AgentCredential implements McpCredential {
   async #makeOnce(): Promise<StoredAgentToken> {
     const credential = findCredential(this.#io.env);
     if (!credential) {
-      throw new AtmoError(
-        'UNAUTHENTICATED',
-        `There is no login with which to make a token for ${this.#name}; run "sudo atmo login" once on the hub, or set ATMO_TOKEN to one of "atmo token mint"`,
-      );
+      throw new AtmoError('UNAUTHENTICATED', `There is no login with which to make a token for ${this.#name}, and ATMO_TOKEN is not set`);
     }
     const made = await new HubClient(this.#io).call(...mintRequest(credential, this.#name, this.#permissions));
     const { agent_id: agentId, token, expires_at: expiresAt } = objectOf(made);

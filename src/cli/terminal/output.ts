@@ -2,10 +2,19 @@ import { type AtmoError, ERROR_CODES, type ErrorCode } from '../../core/errors.t
 import { isJsonObject } from '../../core/json.ts';
 import { terminalText } from '../../core/untrusted-text.ts';
 import type { CliIo } from '../cli-io.ts';
+import { isLoopback } from '../identity/credential.ts';
 import { colorizerFor, type Printable, type RenderTarget, renderText } from './blocks.ts';
 import { everyInterval, Spinner, type TextSink } from './spinner.ts';
 
 type OutputStreams = Pick<CliIo, 'stdout' | 'stderr'> & Partial<Pick<CliIo, 'env' | 'every'>>;
+
+/** The next steps that the package of the hub and the client package name differently: where no hub answers, and where a token is missing or useless. */
+export type ProgramAdvice = Readonly<Record<'HUB_UNREACHABLE' | 'UNAUTHENTICATED' | 'TOKEN_EXPIRED' | 'TOKEN_INVALID', string>>;
+
+interface OutputOptions {
+  readonly isJson: boolean;
+  readonly advice: ProgramAdvice;
+}
 
 interface Work {
   /** Prints the current step as a line on stderr. If there is a spinner, it shows the step too. */
@@ -16,10 +25,12 @@ interface Work {
 export class Output {
   readonly isJson: boolean;
   readonly #streams: OutputStreams;
+  readonly #advice: ProgramAdvice;
   #spinner: Spinner | undefined;
 
-  constructor(streams: OutputStreams, { isJson }: { readonly isJson: boolean }) {
+  constructor(streams: OutputStreams, { isJson, advice }: OutputOptions) {
     this.#streams = streams;
+    this.#advice = advice;
     this.isJson = isJson;
   }
 
@@ -70,9 +81,14 @@ export class Output {
     if (this.isJson) this.#print(this.#streams.stdout, `${terminalText(JSON.stringify(document, null, 2))}\n`);
     const { ink } = this.#paper(this.#streams.stderr);
     const text = terminalText(`${error.message}\n${detailLines(error).join('')}`);
-    const next = nextStep(error);
+    const next = this.stepAfter(error);
     this.#print(this.#streams.stderr, `${ink(error.code, 'bad')}: ${text}${next === undefined ? '' : `${ink('→', 'warning')} ${next}\n`}`);
     return ERROR_CODES[error.code].exitCode;
+  }
+
+  /** Returns what to type after an error; undefined if there is nothing to say, or the message says it. */
+  stepAfter(error: AtmoError): string | undefined {
+    return nextStep(error, this.#advice);
   }
 
   #canRedraw(): boolean {
@@ -98,9 +114,6 @@ function detailLines({ details }: AtmoError): string[] {
 }
 
 const STEPS: Readonly<Partial<Record<ErrorCode, string>>> = {
-  UNAUTHENTICATED: 'sudo atmo login on the hub gives you a token, once; on another machine: atmo login https://HUB:8081 with an invitation',
-  TOKEN_EXPIRED: 'sudo atmo login gives you a new token; for an agent, atmo token mint',
-  TOKEN_INVALID: 'sudo atmo login gives you a new token; for an agent, atmo token mint',
   RULE_BLOCKED: 'atmo rules lists them; atmo rules test TOOL tells which one decides',
   TOOL_NOT_FOUND: "atmo tools --search 'what it does' finds one",
   AMBIGUOUS_TOOL: 'atmo tools lists them with their whole names',
@@ -125,9 +138,11 @@ const STEPS_BY_MESSAGE: readonly (readonly [code: ErrorCode, message: RegExp, st
 ];
 
 /** Returns the command to type after an error. Returns undefined if the message already names a command. */
-export function nextStep({ code, message, details }: AtmoError): string | undefined {
+export function nextStep({ code, message, details }: AtmoError, advice: Partial<Record<ErrorCode, string>> = {}): string | undefined {
   if (message.includes('atmo ')) return undefined;
   if (code === 'PERMISSION_DENIED' && 'required' in details) return WIDER_TOKEN;
   if (code === 'INTERNAL_ERROR' && 'log_id' in details) return `journalctl -u atmosphere-edge | grep ${details.log_id}`;
-  return STEPS[code] ?? STEPS_BY_MESSAGE.find(([of, pattern]) => of === code && pattern.test(message))?.[2];
+  // A hub at another address is there already; that it does not answer is no reason to sign in.
+  if (code === 'HUB_UNREACHABLE' && !(typeof details.url === 'string' && isLoopback(details.url))) return undefined;
+  return advice[code] ?? STEPS[code] ?? STEPS_BY_MESSAGE.find(([of, pattern]) => of === code && pattern.test(message))?.[2];
 }

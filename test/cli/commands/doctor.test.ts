@@ -40,11 +40,11 @@ describe('checks of the machine', () => {
   test('a missing token, and one that others can read, is a failure', async () => {
     await withDirectory(async (dir) => {
       const env = { ATMO_STATE_DIR: dir, HOME: dir };
-      expect(tokenCheck(env).state).toBe('failed');
+      expect(tokenCheck(env, 'sign in')).toMatchObject({ state: 'failed', advice: 'sign in' });
       writeFileSync(`${dir}/owner.token`, 'x', { mode: 0o600 });
-      expect(tokenCheck(env)).toMatchObject({ state: 'ok', found: `${dir}/owner.token` });
+      expect(tokenCheck(env, 'sign in')).toMatchObject({ state: 'ok', found: `${dir}/owner.token` });
       chmodSync(`${dir}/owner.token`, 0o644);
-      expect(tokenCheck(env)).toMatchObject({ state: 'failed', advice: expect.stringContaining('chmod 600') });
+      expect(tokenCheck(env, 'sign in')).toMatchObject({ state: 'failed', advice: expect.stringContaining('chmod 600') });
     });
   });
 });

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { jobTools } from '../../../src/calls/jobs/job-directory.ts';
+import { HUB_PROGRAM } from '../../../src/cli/command-table.ts';
 import { nextStep } from '../../../src/cli/terminal/output.ts';
 import { AtmoError, type ErrorCode } from '../../../src/core/errors.ts';
 import { jobsHere } from '../../calls/pipeline-fixture.ts';
@@ -183,7 +184,10 @@ describe('exit codes', () => {
     expect(nextStep(new AtmoError('VALIDATION_ERROR', 'Sensor id "hall" is not of the form <device id>/<reading>'))).toBe(
       'atmo sensors lists them',
     );
-    expect((await atmo(['devices'])).err).not.toContain('→');
+    const known = new AtmoError('UNAUTHENTICATED', 'Use "sudo atmo …"');
+    expect(nextStep(known, HUB_PROGRAM.advice)).toBeUndefined();
+    const elsewhere = new AtmoError('HUB_UNREACHABLE', 'No hub answers', { url: 'https://hub.local:8081' });
+    expect(nextStep(elsewhere, HUB_PROGRAM.advice)).toBeUndefined();
   });
 
   test('a parameter out of range names every mistake', async () => {

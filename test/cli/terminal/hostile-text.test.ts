@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { HUB_PROGRAM } from '../../../src/cli/command-table.ts';
 import { Output } from '../../../src/cli/terminal/output.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 
@@ -7,7 +8,7 @@ const HOSTILE = 'door\u001b]0;owned\u0007 \u009b2J \u202etxt.exe\u202c \u{e0041}
 function printed(isJson: boolean, print: (output: Output) => void): string {
   let text = '';
   const sink = { write: (part: string) => (text += part) };
-  print(new Output({ stdout: sink, stderr: sink }, { isJson }));
+  print(new Output({ stdout: sink, stderr: sink }, { isJson, advice: HUB_PROGRAM.advice }));
   return text;
 }
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { HUB_PROGRAM } from '../../../src/cli/command-table.ts';
 import { heading, paragraph, StyledText } from '../../../src/cli/terminal/blocks.ts';
 import { Output } from '../../../src/cli/terminal/output.ts';
 import { textPairs, textTable } from '../../../src/cli/terminal/text-table.ts';
@@ -21,7 +22,7 @@ function makeScreen({ columns = 80, env = {}, isPiped }: Screen = {}) {
     tick = run;
     return () => (tick = () => {});
   };
-  const output = new Output({ stdout: sink('out'), stderr: sink('err'), env, every }, { isJson: false });
+  const output = new Output({ stdout: sink('out'), stderr: sink('err'), env, every }, { isJson: false, advice: HUB_PROGRAM.advice });
   return { output, shown, tick: (count: number) => Array.from({ length: count }, () => tick()) };
 }
 
