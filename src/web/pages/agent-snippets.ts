@@ -27,7 +27,8 @@ export interface SnippetFacts {
 
 /** The text in a snippet that a person must replace by the token. */
 export const TOKEN_PLACEHOLDER = 'PASTE-THE-TOKEN-HERE';
-const NAME = 'atmosphere-edge';
+/** The name of the hub's server in every client, as in docs/connect.md. */
+const NAME = 'home';
 
 /** Clients whose servers call the hub from the Internet, whatever machine the person uses. */
 const CLOUD_CLIENTS: readonly string[] = ['claude.ai', 'ChatGPT'];
@@ -57,7 +58,7 @@ function commandSnippets({ hubUrl }: SnippetFacts): readonly AgentSnippet[] {
   return snippets('command', [
     ['Claude Desktop', text('agents.place_claude_desktop'), 'json', claude],
     ['Claude Code', text('agents.place_terminal_or_file'), 'shell', claudeCode],
-    ['VS Code', '.vscode/mcp.json', 'json', pretty({ servers: { [NAME]: { type: 'stdio', ...server('vs-code') } } })],
+    ['VS Code', '.vscode/mcp.json', 'json', pretty({ servers: { [NAME]: { type: 'stdio', ...server('vscode') } } })],
     ['Cursor', '~/.cursor/mcp.json', 'json', pretty({ mcpServers: { [NAME]: server('cursor') } })],
     ['OpenAI Codex', '~/.codex/config.toml', 'toml', [`[mcp_servers.${NAME}]`, ...codex].join('\n')],
   ]);

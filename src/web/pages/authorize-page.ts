@@ -94,7 +94,7 @@ export class AuthorizePage extends PageElement {
     return html`${head(textWith('authorize.asks', { client: html`<bdi>${shown(client.name)}</bdi>` }))}
       <div class="stack">
         <section class="card stack" aria-label=${text('authorize.who')}>${facts(request)}
-          <p class="alert">${icon('warning')}<span>${text(`authorize.warning_${trustIn(request)}`)}</span></p></section>
+          <p class="alert">${icon('warning')}<span>${text(`authorize.warning_${trustIn(request)}`, { host: shown(request.redirect_host ?? '') })}</span></p></section>
         ${consentForm({ choices, choice, nowMs: Date.now(), onChange })} ${this.#decision(flow, request)}
       </div>`;
   }

@@ -2,6 +2,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import type { NamedDevice } from '../../core/devices/action-descriptions.ts';
 import { escapeAllHidden } from '../../core/untrusted-text.ts';
 import { HubError } from '../api/hub-client.ts';
+import { modalDialog } from '../components/dialog.ts';
 import { dateTimeWords, dateWords } from '../components/formatting.ts';
 import { icon } from '../components/icon.ts';
 import type { Stop } from '../components/light-element.ts';
@@ -29,6 +30,8 @@ interface ApplicationGrant {
 class ConnectedApplications extends PageElement {
   /** Undefined where nobody can connect an application: agents may not, and a hub can have this switched off. */
   readonly #grants = new RemoteData<readonly ApplicationGrant[] | undefined>(() => this.requestUpdate());
+  /** The access of which the page asks whether to end it. */
+  #asked: ApplicationGrant | undefined;
 
   protected override connected(): readonly Stop[] {
     this.#load();
@@ -44,6 +47,7 @@ class ConnectedApplications extends PageElement {
     return html`<section class="card" aria-labelledby="applications-title">
       <h2 id="applications-title">${text('authorize.connected')}</h2><p class="quiet">${text('authorize.connected_about')}</p>
       ${remoteDataView(this.#grants, (some = []) => this.#rows(some))}
+      ${this.#asked ? this.#question(this.#asked) : nothing}
     </section>`;
   }
 
@@ -61,11 +65,26 @@ class ConnectedApplications extends PageElement {
       <p class="quiet small">${textWith('authorize.connected_by', words)},
         ${used ? text('authorize.last_used', { date: dateTimeWords(used) }) : text('authorize.never_used')}</p>
       <p class="quiet">${grantsInWords(permissions, devices).join('; ')}</p>
-      <p><button type="button" class="button small danger plain" aria-label=${text('authorize.end_thing', { name })} @click=${() => void this.#end(grant, name)}>${icon('out')}${text('authorize.end')}</button></p>
+      <p><button type="button" class="button small danger plain" aria-label=${text('authorize.end_thing', { name })} @click=${() => this.#ask(grant)}>${icon('out')}${text('authorize.end')}</button></p>
     </li>`;
   }
 
-  async #end({ id }: ApplicationGrant, name: string): Promise<void> {
+  /** Opens the dialog that asks whether to end an access; without one, closes it. */
+  #ask(grant: ApplicationGrant | undefined): void {
+    this.#asked = grant;
+    this.requestUpdate();
+  }
+
+  #question(grant: ApplicationGrant): TemplateResult {
+    const title = text('authorize.end_thing', { name: escapeAllHidden(grant.client_name) });
+    const content = html`<p>${text('authorize.end_about')}</p>
+      <footer><button type="button" class="button danger" @click=${() => void this.#end(grant)}>${text('authorize.end')}</button></footer>`;
+    return modalDialog({ title, onClose: () => this.#ask(undefined) }, content);
+  }
+
+  async #end({ id, client_name: client }: ApplicationGrant): Promise<void> {
+    this.#ask(undefined);
+    const name = escapeAllHidden(client);
     await this.attempt(this.app.hub.delete(`/api/v1/oauth/grants/${encodeURIComponent(id)}`), text('authorize.ended', { name }));
     this.#load();
   }

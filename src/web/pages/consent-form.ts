@@ -69,7 +69,8 @@ function names({ choice, onChange }: ConsentForm, { field, title, all }: NameGro
         : html`<div class="row choices">${options.map(
             ({ id, words }) => html`<label class="check"><input type="checkbox" .checked=${chosen.includes(id)}
               @change=${(event: Event) => onChange({ [field]: toggled(chosen, id, inputValue(event)) })} /><span><bdi>${words}</bdi></span></label>`,
-          )}</div>`
+          )}</div>
+          ${options.some(({ isInAll }) => !isInAll) ? html`<p class="quiet small">${icon('warning')} ${text('authorize.further_kinds')}</p>` : nothing}`
     }
   </fieldset>`;
 }

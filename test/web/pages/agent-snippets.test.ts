@@ -12,7 +12,7 @@ describe('the texts with which agents connect', () => {
     'for $client ($way) are tables with quoted values',
     ({ text }, { expect }) => {
       const [head, ...entries] = text.split('\n');
-      expect(head).toBe('[mcp_servers.atmosphere-edge]');
+      expect(head).toBe('[mcp_servers.home]');
       for (const entry of entries) expect(entry).toMatch(/^[a-z_]+ = (?:"[^"]*"|\["[^\]]*"\]|\{ [A-Za-z_]+ = "[^"]*" \})$/);
     },
   );
