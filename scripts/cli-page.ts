@@ -30,22 +30,7 @@ atmo completion fish | source         in ~/.config/fish/config.fish
 
 ## From another machine
 
-A laptop speaks to the hub over TLS, once the hub answers in your network ([people](people.md)). What it needs is [the client package](client.md). On the hub:
-
-\`\`\`
-sudo atmo people add ann --title Ann --role adult     where she is not in the household yet
-sudo atmo people invite ann --cli
-\`\`\`
-
-prints one line and a code. On the laptop, once, within ten minutes; it asks for the code:
-
-\`\`\`
-atmo login https://192.168.1.20:8081 --fingerprint SHA256:…
-\`\`\`
-
-From then on \`atmo\` there speaks to that hub with nothing set, and renews its token by itself, until somebody ends the sign-in
-(\`sudo atmo people sign-out ID\`). \`atmo logout\` on the laptop ends it too. To agree to dangerous calls from there, enrol the key of the laptop: it is
-printed by \`atmo approver key\` on the laptop, and \`sudo atmo approver enroll ann --key KEY\` on the hub takes it.
+[The client package](client.md) is \`atmo\` for a laptop. It speaks to the hub over TLS, and an invitation signs it in ([how](client.md#sign-in)).
 
 ### For programs, or through a tunnel
 
