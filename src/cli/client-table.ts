@@ -83,6 +83,8 @@ export const HUB_MACHINE_COMMANDS: readonly string[] = [
   'backup',
   'restore',
   'outputs safe',
+  'upgrade back',
+  'upgrade watch',
   'profile check',
   'profile draft',
 ];
