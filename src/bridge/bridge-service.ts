@@ -28,6 +28,7 @@ import type { ThingFinder, ThingQuery } from './thing-finder.ts';
 
 /** Time limit of a command. Ecosystems give up after about ten seconds. */
 const COMMAND_LIMIT_MS = 8_000;
+const DAY_MS = 86_400_000;
 /** How long a scene is shown as on. */
 const SCENE_ON_MS = 1_000;
 
@@ -55,6 +56,7 @@ export class BridgeService implements Service {
   readonly #remoteValues = new Map<string, Json>();
   #things: readonly Chosen[] = [];
   #stops: readonly (() => void)[] = [];
+  #cancelRenewal = () => {};
   /** Settles when the last change of the bridges has ended. The next one waits for it. */
   #last: Promise<unknown> = Promise.resolve();
 
@@ -80,10 +82,21 @@ export class BridgeService implements Service {
     this.#things = store.things();
     const numbers = new Set([...this.#things, ...store.ecosystems()].map(({ bridge }) => bridge));
     for (const number of numbers) await this.#inTurn(() => this.#open(number)).catch((thrown) => this.#report(number, thrown));
-    this.#soon(1, async () => this.#followOthers());
+    this.#refreshThings();
+    this.#renewDaily();
+  }
+
+  /** Follows the other hubs, and replaces tokens long before they end. Begins now and repeats each day, for hubs that run for years. */
+  #renewDaily(): void {
+    this.#soon(1, async () => {
+      this.#grantAll();
+      this.#followOthers();
+    });
+    this.#cancelRenewal = this.#parts.clock.after(DAY_MS, () => this.#renewDaily());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#cancelRenewal();
     for (const stop of this.#stops) stop();
     for (const remote of this.#remote.values()) remote[Symbol.dispose]();
     await this.#inTurn(async () => {
@@ -129,6 +142,8 @@ export class BridgeService implements Service {
       this.#parts.store.deleteThing(chosen.id);
       this.#things = this.#parts.store.things();
       this.#grantAll();
+      const { hub, sensors } = chosen.thing;
+      for (const sensor of Object.values(sensors)) this.#remoteValues.delete(`${hub}/${sensor}`);
       await this.#nodes.get(chosen.bridge)?.remove(chosen.id);
       await this.#closeUnused(chosen.bridge);
       this.#followOthers();
@@ -140,6 +155,8 @@ export class BridgeService implements Service {
   openWindow(bridge: number, seconds: number): Promise<BridgeCodes> {
     return this.#inTurn(async () => {
       const node = this.#nodes.get(bridge);
+      const openedAtMs = this.#parts.clock.now();
+      if (node) this.#parts.store.putWindow(bridge, { openedAtMs, untilMs: openedAtMs + seconds * 1000 });
       if (node) return node.openWindow(seconds);
       throw new AtmoError('NOT_FOUND', `There is no bridge ${bridge}; choose things for it first, with atmo bridge add`);
     });
@@ -195,6 +212,8 @@ export class BridgeService implements Service {
     const node = await this.#parts.nodes.open(options, endpoints);
     this.#nodes.set(number, node);
     this.#parts.store.putPort(number, node.port);
+    // matter.js begins with the values that it stored last, not with those that it was given.
+    await this.#putAll(number);
     await this.#settle(number);
   }
 
@@ -267,7 +286,7 @@ export class BridgeService implements Service {
 
   #valuesOf(thing: BridgedThing): BridgedValues {
     const known = Object.values(thing.sensors).map((sensor) => valuesFrom(thing, sensor, this.#readingOf(thing, sensor)));
-    return Object.assign({}, ...known);
+    return Object.assign(thing.actor === 'scene' ? { on: false } : {}, ...known);
   }
 
   #readingOf({ hub }: BridgedThing, sensor: string): Json {
@@ -279,7 +298,8 @@ export class BridgeService implements Service {
     const sensors = this.#things.flatMap(({ thing }) =>
       thing.device === device && thing.hub === undefined ? Object.values(thing.sensors) : [],
     );
-    return sensors.every((sensor) => this.#parts.readings.current(sensor as SensorId)?.reachability !== 'unreachable');
+    const readings = sensors.map((sensor) => this.#parts.readings.current(sensor as SensorId));
+    return readings.every((reading) => reading !== undefined && reading.reachability !== 'unreachable');
   }
 
   #onReading({ subject, data }: HubEvent): void {
@@ -295,7 +315,7 @@ export class BridgeService implements Service {
 
   #show(chosen: Chosen, sensor: string, value: Json): void {
     const values = valuesFrom(chosen.thing, sensor, value);
-    if (Object.keys(values).length > 0) this.#update(chosen, { values });
+    if (Object.keys(values).length > 0) this.#update(chosen, { values, isReachable: this.isReachable(chosen.thing) });
   }
 
   #showReachability(): void {
@@ -334,11 +354,20 @@ export class BridgeService implements Service {
       this.#things.filter(({ thing }) => thing.hub !== undefined),
       ({ thing }) => thing.hub ?? '',
     );
+    for (const hub of this.#parts.store.readerHubs()) if (!byHub.has(hub)) this.#endReader(hub);
     for (const [hub, things] of byHub) {
       const remote = new RemoteValues(this.#parts, hub, (...value) => this.#onRemoteValue(...value));
       this.#remote.set(hub, remote);
       remote.follow(things);
     }
+  }
+
+  /** Ends the tokens with which this hub read things of a hub of which nothing is bridged any more. */
+  #endReader(hub: string): void {
+    const { store, tokens } = this.#parts;
+    const held = store.readerTokens(hub);
+    store.putReaderTokens(hub, []);
+    for (const { id } of held) tokens.revoke(id);
   }
 
   #report(bridge: number, thrown: unknown): void {

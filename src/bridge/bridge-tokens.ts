@@ -31,9 +31,17 @@ interface TokenParts {
  */
 export function renewedTokens({ tokens, clock }: TokenParts, agentId: string, { held, needs }: TokensToRenew): readonly HeldToken[] {
   return shares(needs).map((permissions) => {
-    const fitting = held.find((token) => isSame(token.permissions, permissions) && token.expiresAtMs - clock.now() > RENEW_BEFORE_MS);
+    const fitting = held.find(
+      ({ id, ...token }) =>
+        isSame(token.permissions, permissions) && token.expiresAtMs - clock.now() > RENEW_BEFORE_MS && !isRevoked(tokens, id),
+    );
     return fitting ?? issue(tokens, agentId, permissions);
   });
+}
+
+/** Returns whether a token was revoked, maybe while nobody listened. */
+export function isRevoked(tokens: TokenAuthority, id: string): boolean {
+  return tokens.find(id)?.revokedAtMs !== undefined;
 }
 
 interface TokensToRenew {

@@ -1,4 +1,4 @@
-import type { BridgedKind, BridgedValues } from '../core/devices/matter-bridge.ts';
+import { BRIDGED_KINDS, type BridgedKind, type BridgedValues } from '../core/devices/matter-bridge.ts';
 import type { ReadingValue } from '../core/devices/sensor-readings.ts';
 import { isJsonObject, type Json, type JsonObject, textsOf } from '../core/json.ts';
 
@@ -114,8 +114,8 @@ export function sensorThing({ id, kind, unit, title }: KnownSensor, device: stri
   };
 }
 
-/** Returns an output of the board as a plug. */
-export function outputThing({ id, title, device }: OutputSensor, output: string, isDangerous: boolean): BridgedThing {
+/** Returns an output of the board as a plug that is not dangerous. */
+export function outputThing({ id, title, device }: OutputSensor, output: string): BridgedThing {
   return {
     key: keyOf('output', output),
     kind: 'plug',
@@ -125,7 +125,7 @@ export function outputThing({ id, title, device }: OutputSensor, output: string,
     device,
     sensors: { on: id },
     permissions: [`device:control:${output}`],
-    isDangerous,
+    isDangerous: false,
   };
 }
 
@@ -230,16 +230,17 @@ interface Action {
   readonly params: JsonObject;
 }
 
-/** Reads a stored thing. Returns undefined if the value is none. Only this module writes them, so the kind is not checked again. */
+/** Reads a stored thing. Returns undefined if the value is none. */
 export function parseThing(value: Json | undefined): BridgedThing | undefined {
   if (!isJsonObject(value)) return undefined;
   const { key, kind, name, actor, target, sensors, permissions, isDangerous, hub, device } = value;
-  const isWhole = typeof key === 'string' && typeof kind === 'string' && typeof name === 'string' && typeof target === 'string';
+  const isWhole = typeof key === 'string' && typeof name === 'string' && typeof target === 'string';
   const known = ACTORS.find((one) => one === actor);
-  if (!isWhole || known === undefined || !isJsonObject(sensors)) return undefined;
+  const knownKind = BRIDGED_KINDS.find((one) => one === kind);
+  if (!isWhole || known === undefined || knownKind === undefined || !isJsonObject(sensors)) return undefined;
   return {
     key,
-    kind: kind as BridgedKind,
+    kind: knownKind,
     name,
     actor: known,
     target,

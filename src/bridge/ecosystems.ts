@@ -4,9 +4,11 @@ import type { EcosystemFabric } from '../core/devices/matter-bridge.ts';
 import { AtmoError } from '../core/errors.ts';
 import { givenName } from '../core/untrusted-text.ts';
 import type { BridgeStore, Ecosystem } from './bridge-store.ts';
-import { type Needs, principalWith, renewedTokens } from './bridge-tokens.ts';
+import { isRevoked, type Needs, principalWith, renewedTokens } from './bridge-tokens.ts';
 
 const MAX_LABEL = 64;
+/** How long a commissioning takes that began at the end of the window. */
+const COMMISSIONING_MS = 120_000;
 
 interface EcosystemParts {
   readonly store: BridgeStore;
@@ -28,23 +30,38 @@ export class Ecosystems {
   }
 
   /**
-   * Compares the ecosystems with the fabrics of their bridge: those whose fabric left lose their tokens, and a new fabric gets an agent.
-   * Returns the fabrics that were removed and are still there. They have to leave the bridge.
+   * Compares the ecosystems with the fabrics of their bridge: those whose fabric left lose their tokens, and a new fabric gets an agent if
+   * the owner let it in. Returns the fabrics that have to leave: those that were removed and are still there, and those that nobody let in.
    */
   settle(bridge: number, fabrics: readonly EcosystemFabric[]): readonly number[] {
-    const { store, clock } = this.#parts;
+    const { store } = this.#parts;
     const known = store.ecosystems().filter((one) => one.bridge === bridge);
     for (const one of known) if (!fabrics.some((fabric) => isOf(one, fabric))) this.#forget(one);
-    for (const fabric of fabrics) {
-      const label = givenName(fabric.label, MAX_LABEL);
-      const one = known.find((ecosystem) => isOf(ecosystem, fabric));
-      if (one && (one.isEnded || one.label === label)) continue;
-      const { fabricIndex, identity, vendorId } = fabric;
-      const { agentId, joinedAtMs, tokens } = one ?? { agentId: store.nextAgentId(), joinedAtMs: clock.now(), tokens: [] };
-      store.putEcosystem({ agentId, bridge, fabricIndex, identity, vendorId, label, joinedAtMs, tokens });
-    }
     for (const one of this.list()) if (one.bridge === bridge && this.#isRevoked(one)) this.end(one);
-    return store.ecosystems().flatMap((one) => (one.bridge === bridge && one.isEnded ? [one.fabricIndex] : []));
+    return fabrics.flatMap((fabric) => (this.#isWelcome(bridge, fabric) ? [] : [fabric.fabricIndex]));
+  }
+
+  /** Keeps the label of a known fabric, or takes in a new one. Returns false for one that has to leave. */
+  #isWelcome(bridge: number, fabric: EcosystemFabric): boolean {
+    const { store, clock } = this.#parts;
+    const label = givenName(fabric.label, MAX_LABEL);
+    const one = store.ecosystems().find((ecosystem) => ecosystem.bridge === bridge && isOf(ecosystem, fabric));
+    if (one?.isEnded || (!one && !this.#isExpected(bridge))) return false;
+    if (one?.label === label) return true;
+    const { fabricIndex, identity, vendorId } = fabric;
+    const { agentId, joinedAtMs, tokens } = one ?? { agentId: store.nextAgentId(), joinedAtMs: clock.now(), tokens: [] };
+    store.putEcosystem({ agentId, bridge, fabricIndex, identity, vendorId, label, joinedAtMs, tokens });
+    return true;
+  }
+
+  /**
+   * Returns whether the owner has the bridge open. An ecosystem could also bring another one at any time, or a removed one could be found in
+   * the storage of the bridge; neither was let in.
+   */
+  #isExpected(bridge: number): boolean {
+    const { store, clock } = this.#parts;
+    const open = store.windowOf(bridge);
+    return open !== undefined && clock.now() >= open.openedAtMs && clock.now() <= open.untilMs + COMMISSIONING_MS;
   }
 
   /** Gives each ecosystem of a bridge tokens for exactly `needs`, and ends its other tokens. */
@@ -83,7 +100,7 @@ export class Ecosystems {
 
   /** Returns whether a token was revoked without that this hub could end the ecosystem, for example before a restore. */
   #isRevoked({ tokens }: Ecosystem): boolean {
-    return tokens.some(({ id }) => this.#parts.tokens.find(id)?.revokedAtMs !== undefined);
+    return tokens.some(({ id }) => isRevoked(this.#parts.tokens, id));
   }
 }
 

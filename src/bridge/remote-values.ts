@@ -31,6 +31,7 @@ export class RemoteValues implements Disposable {
   readonly #hub: string;
   readonly #onValue: OnValue;
   readonly #ended = new AbortController();
+  #sensors: ReadonlySet<string> = new Set();
 
   constructor(parts: RemoteValuesParts, hub: string, onValue: OnValue) {
     this.#parts = parts;
@@ -40,6 +41,7 @@ export class RemoteValues implements Disposable {
 
   /** Reads the sensors now and at every change, until disposed. */
   follow(things: readonly Chosen[]): void {
+    this.#sensors = new Set(things.flatMap(({ thing }) => Object.values(thing.sensors)));
     const held = this.#tokensFor(things);
     for (const token of held) this.#repeat(token).catch((thrown: unknown) => this.#log(thrown));
   }
@@ -79,7 +81,7 @@ export class RemoteValues implements Disposable {
     const subscribed = mesh.events.subscribe(
       this.#hub,
       { principal, types: ['sensor.reading'], onGap: refresh, signal: this.#ended.signal },
-      ({ subject, data }) => this.#onValue(this.#hub, subject, data.value ?? null),
+      ({ subject, data }) => this.#take(subject, data.value ?? null),
     );
     refresh();
     await subscribed;
@@ -96,8 +98,13 @@ export class RemoteValues implements Disposable {
         routing: { only_nodes: [this.#hub] },
       });
       if (answer.status === 'error') logger.info('bridge.not_read', { hub: this.#hub, device, problem: answer.error.message });
-      else for (const { id, value } of remoteSensors(answer.result)) this.#onValue(this.#hub, id, value);
+      else for (const { id, value } of remoteSensors(answer.result)) this.#take(id, value);
     }
+  }
+
+  /** The other hub may send more than it was asked for. Only the values of chosen sensors are kept. */
+  #take(sensor: string, value: Json): void {
+    if (this.#sensors.has(sensor)) this.#onValue(this.#hub, sensor, value);
   }
 
   #log(thrown: unknown): void {

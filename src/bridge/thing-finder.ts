@@ -116,7 +116,7 @@ export class ThingFinder {
     return ofBoard.flatMap(({ sensor }) => {
       const output = sensor.device === GPIO ? sensor.name : undefined;
       if (output !== undefined && registry.get(`gpio:${output}_turn_on@1.0.0`))
-        return [outputThing(sensor, output, this.#isDangerous(output))];
+        return [{ ...outputThing(sensor, output), isDangerous: this.#isDangerous(output) }];
       return sensorThing(sensor, sensor.device) ?? [];
     });
   }
@@ -168,7 +168,7 @@ export class ThingFinder {
 
 /** Id of the device that has all lines of the board. */
 const GPIO = 'gpio';
-const SHARE = 'atmo share DEVICE opens it for them';
+const SHARE = 'atmo device share DEVICE opens it for them';
 const LIST = 'atmo bridge list --all shows what can be bridged';
 
 function isNamed({ id, name }: PeerDevice, text: string): boolean {

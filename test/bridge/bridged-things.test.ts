@@ -65,7 +65,7 @@ describe('what a thing becomes', () => {
 
 describe('commands and values', () => {
   const [lamp] = lampOf('dimmable_light');
-  const pump = outputThing({ id: 'gpio/pump', title: 'Pump', device: 'gpio' }, 'pump', false);
+  const pump = outputThing({ id: 'gpio/pump', title: 'Pump', device: 'gpio' }, 'pump');
   const night = sceneThing({ id: 'night', name: 'Night', devices: ['lamp', 'blind'] });
 
   test('go to the tools of the thing, on the hub that has it', () => {
@@ -100,6 +100,7 @@ describe('commands and values', () => {
   test('a stored thing is read again as it was, and what is none is left out', () => {
     for (const thing of [lamp, pump, night]) expect(parseThing(JSON.parse(JSON.stringify(thing)))).toEqual(thing);
     expect(parseThing({ key: 'x' })).toBeUndefined();
+    expect(parseThing({ ...JSON.parse(JSON.stringify(pump)), kind: 'toaster' })).toBeUndefined();
     expect(parseThing(undefined)).toBeUndefined();
   });
 });

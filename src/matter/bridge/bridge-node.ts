@@ -1,11 +1,9 @@
 import '../matter-platform.ts';
 import { createHash } from 'node:crypto';
-import { createSocket } from 'node:dgram';
-import { Crypto, Endpoint, Environment, ServerNode } from '@matter/main';
+import { Crypto, Endpoint, type ServerNode } from '@matter/main';
 import { BridgedDeviceBasicInformationServer } from '@matter/main/behaviors/bridged-device-basic-information';
 import { AggregatorEndpoint } from '@matter/main/endpoints/aggregator';
-import { DeviceCommissioner, FabricManager, PaseClient } from '@matter/main/protocol';
-import { VendorId } from '@matter/main/types';
+import { DeviceCommissioner, FabricManager, hasRemoteActor, PaseClient } from '@matter/main/protocol';
 import type { Clock } from '../../core/clock.ts';
 import {
   BRIDGED_SERIAL_PREFIX,
@@ -18,16 +16,10 @@ import {
   type EcosystemFabric,
 } from '../../core/devices/matter-bridge.ts';
 import type { Logger } from '../../core/logger.ts';
-import { type BridgeStorage, bridgeFolder } from './bridge-storage.ts';
+import { createRoot, freePort, MAX_TEXT, shown } from './bridge-root.ts';
+import type { BridgeStorage } from './bridge-storage.ts';
 import { linkEndpoint } from './bridged-request.ts';
 import { BRIDGED_TYPES, changedState, type EndpointState, initialState } from './bridged-types.ts';
-
-/** Vendor and product for tests, which no certification covers. Ecosystems warn about a bridge with them. */
-const TEST_VENDOR = VendorId(0xfff1);
-const PRODUCT = { id: 0x8002, name: 'atmosphere-edge bridge' };
-const AGGREGATOR = 0x000e;
-/** Longest NodeLabel, VendorName and SerialNumber (Matter core specification 11.1.5). */
-const MAX_TEXT = 32;
 
 /** What a bridge uses of the hub. */
 export interface BridgeNodeParts {
@@ -41,11 +33,21 @@ interface Change {
   readonly isReachable?: boolean;
 }
 
-/** A thing on the bridge. */
+/** A thing on the bridge. `label` is its name as the hub shows it. */
 interface Bridged {
   readonly endpoint: Endpoint;
+  label: string;
   readonly kind: BridgedKind;
 }
+
+/** The node, and until when the owner has it open for ecosystems. */
+interface Started {
+  readonly root: ServerNode;
+  readonly window: { untilMs: number };
+}
+
+/** How long changes of the storage are gathered before it is copied. */
+const SNAPSHOT_DELAY_MS = 10_000;
 
 /** A Matter node with an aggregator and the bridged things below it (Matter core specification 9.12, device library 11). */
 export class MatterBridgeNode implements BridgeNode {
@@ -54,21 +56,29 @@ export class MatterBridgeNode implements BridgeNode {
   readonly #node: ServerNode;
   readonly #aggregator: Endpoint<AggregatorEndpoint>;
   readonly #things = new Map<string, Bridged>();
+  readonly #window: { untilMs: number };
   #cancelWindow = () => {};
+  #cancelSnapshot: (() => void) | undefined;
+  #fabrics = '';
   /** Settles when the last change of values is shown. */
   #last: Promise<unknown> = Promise.resolve();
 
-  private constructor(parts: BridgeNodeParts, options: BridgeNodeOptions, node: ServerNode) {
+  private constructor(parts: BridgeNodeParts, options: BridgeNodeOptions, { root, window }: Started) {
     this.#parts = parts;
     this.#options = options;
-    this.#node = node;
+    this.#node = root;
+    this.#window = window;
     this.#aggregator = new Endpoint(AggregatorEndpoint, { id: 'aggregator' });
   }
 
   /** Creates the node from its stored state, with its things, and starts it. It is not open for commissioning. */
   static async start(parts: BridgeNodeParts, options: BridgeNodeOptions, endpoints: readonly BridgedEndpoint[]): Promise<MatterBridgeNode> {
     parts.storage.prepare();
-    const bridge = new MatterBridgeNode(parts, options, await createNode(options, await freePort(options.port)));
+    const window = { untilMs: 0 };
+    const { number, name } = options;
+    const isOpen = () => parts.clock.now() < window.untilMs;
+    const root = await createRoot({ number, name, port: await freePort(options.port), isOpen });
+    const bridge = new MatterBridgeNode(parts, options, { root, window });
     try {
       await bridge.#node.add(bridge.#aggregator);
       for (const endpoint of endpoints) await bridge.#putStored(endpoint);
@@ -77,10 +87,8 @@ export class MatterBridgeNode implements BridgeNode {
       await bridge[Symbol.asyncDispose]();
       throw error;
     }
-    bridge.#node.events.commissioning.fabricsChanged.on(() => {
-      parts.storage.snapshot();
-      options.onEcosystemsChanged();
-    });
+    bridge.#fabrics = bridge.#fabricText();
+    bridge.#node.events.commissioning.fabricsChanged.on(() => bridge.#onFabricsChanged());
     // When its last fabric leaves, the node resets itself: its things then show the values with which they were added.
     bridge.#node.lifecycle.online.on(() => options.onReset());
     return bridge;
@@ -92,13 +100,38 @@ export class MatterBridgeNode implements BridgeNode {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#cancelWindow();
+    const isChanged = this.#cancelSnapshot !== undefined;
+    this.#cancelSnapshot?.();
     await this.#node.close();
+    if (isChanged) this.#parts.storage.snapshot();
+  }
+
+  /** A fabric may write its label as often as it likes. So only a fabric that joins or leaves makes a copy necessary. */
+  #onFabricsChanged(): void {
+    const before = this.#fabrics;
+    this.#fabrics = this.#fabricText();
+    if (before !== this.#fabrics) this.#snapshotSoon();
+    this.#options.onEcosystemsChanged();
+  }
+
+  #fabricText(): string {
+    return this.ecosystems()
+      .map(({ fabricIndex, identity }) => `${fabricIndex} ${identity}`)
+      .join();
+  }
+
+  /** Copies the storage soon. It has the keys of the fabrics and the numbers of the endpoints, both of which ecosystems remember. */
+  #snapshotSoon(): void {
+    this.#cancelSnapshot ??= this.#parts.clock.after(SNAPSHOT_DELAY_MS, () => {
+      this.#cancelSnapshot = undefined;
+      this.#parts.storage.snapshot();
+    });
   }
 
   /** Adds a thing that was on the bridge before. One that cannot be shown any more does not keep the others away. */
   async #putStored(thing: BridgedEndpoint): Promise<void> {
     try {
-      await this.put(thing);
+      await this.#add(thing);
     } catch (error) {
       this.#parts.logger.error('bridge.thing_left_out', { thing: thing.id, kind: thing.kind, problem: String(error) });
     }
@@ -106,8 +139,12 @@ export class MatterBridgeNode implements BridgeNode {
 
   async put(thing: BridgedEndpoint): Promise<void> {
     const known = this.#things.get(thing.id);
-    if (!known) return this.#add(thing);
-    await known.endpoint.setStateOf(BridgedDeviceBasicInformationServer, { nodeLabel: shown(thing.name) });
+    if (!known) {
+      await this.#add(thing);
+      return this.#snapshotSoon();
+    }
+    known.label = shown(thing.name);
+    await this.#showLabel(known);
     await this.update(thing.id, thing);
   }
 
@@ -137,13 +174,28 @@ export class MatterBridgeNode implements BridgeNode {
       await endpoint.delete().catch(() => undefined);
       throw error;
     }
-    this.#things.set(id, { endpoint, kind });
+    const thing = { endpoint, kind, label: shown(name) };
+    this.#things.set(id, thing);
+    endpoint.eventsOf(BridgedDeviceBasicInformationServer).nodeLabel$Changed?.on((_label, _before, context) => {
+      if (hasRemoteActor(context)) this.#keepLabel(thing);
+    });
+  }
+
+  async #showLabel({ endpoint, label }: Bridged): Promise<void> {
+    if (endpoint.stateOf(BridgedDeviceBasicInformationServer).nodeLabel === label) return;
+    await endpoint.setStateOf(BridgedDeviceBasicInformationServer, { nodeLabel: label });
+  }
+
+  /** Names come from the hub. One that an ecosystem writes would be shown to all others too. */
+  #keepLabel(thing: Bridged): void {
+    this.#showLabel(thing).catch((error: unknown) => this.#parts.logger.warn('bridge.label_not_kept', { problem: String(error) }));
   }
 
   async remove(id: string): Promise<void> {
     const thing = this.#things.get(id);
     this.#things.delete(id);
     await thing?.endpoint.delete();
+    this.#snapshotSoon();
   }
 
   /** Shows one change after the other. Otherwise, a change would be compared with a state that an earlier one is about to replace. */
@@ -176,7 +228,8 @@ export class MatterBridgeNode implements BridgeNode {
     // matter.js 0.17.9 makes a timer for the end of the window and does not start it.
     this.#cancelWindow = this.#parts.clock.after(seconds * 1000, () => this.#endWindow());
     const { qrPairingCode: qrCode, manualPairingCode: manualCode } = this.#node.state.commissioning.pairingCodes;
-    return { qrCode, manualCode, expiresAtMs: this.#parts.clock.now() + seconds * 1000 };
+    this.#window.untilMs = this.#parts.clock.now() + seconds * 1000;
+    return { qrCode, manualCode, expiresAtMs: this.#window.untilMs };
   }
 
   #endWindow(): void {
@@ -185,6 +238,7 @@ export class MatterBridgeNode implements BridgeNode {
 
   async closeWindow(): Promise<void> {
     this.#cancelWindow();
+    this.#window.untilMs = 0;
     const { env } = this.#node;
     if (env.has(DeviceCommissioner)) await env.get(DeviceCommissioner).endCommissioning();
   }
@@ -206,42 +260,4 @@ export class MatterBridgeNode implements BridgeNode {
     const fabric = this.#node.env.get(FabricManager).find((one) => one.fabricIndex === fabricIndex);
     await fabric?.leave();
   }
-}
-
-/** Returns the port if no other program has it, and 0 otherwise: the kernel then chooses one. */
-async function freePort(port = 0): Promise<number> {
-  const socket = createSocket('udp6');
-  try {
-    await new Promise<void>((resolve, reject) => socket.once('error', reject).bind(port, () => resolve()));
-    return port;
-  } catch {
-    return 0;
-  } finally {
-    socket.close();
-  }
-}
-
-function createNode({ number, name }: BridgeNodeOptions, port: number): Promise<ServerNode> {
-  return ServerNode.create(ServerNode.RootEndpoint, {
-    id: bridgeFolder(number),
-    environment: Environment.default,
-    // The owner opens the bridge. Otherwise, matter.js would open it at every start until somebody commissions it.
-    commissioning: { enabled: false },
-    network: { port, ble: false, ipv4: true },
-    productDescription: { name: shown(name), deviceType: AGGREGATOR as never },
-    basicInformation: {
-      vendorId: TEST_VENDOR,
-      vendorName: 'atmosphere-edge',
-      productId: PRODUCT.id,
-      productName: PRODUCT.name,
-      nodeLabel: shown(name),
-      hardwareVersion: 1,
-      softwareVersion: 1,
-    },
-  });
-}
-
-/** Shortens a text to the length that Matter allows, between whole characters. */
-function shown(text: string): string {
-  return [...text.toWellFormed()].slice(0, MAX_TEXT).join('');
 }

@@ -3,12 +3,11 @@ import { ColorControlServer } from '@matter/main/behaviors/color-control';
 import { LevelControlServer } from '@matter/main/behaviors/level-control';
 import { OnOffServer } from '@matter/main/behaviors/on-off';
 import type { ColorControl } from '@matter/main/clusters/color-control';
-import type { OnOff } from '@matter/main/clusters/on-off';
 import { ColorTemperatureLightDevice } from '@matter/main/devices/color-temperature-light';
 import { DimmableLightDevice } from '@matter/main/devices/dimmable-light';
 import { OnOffLightDevice } from '@matter/main/devices/on-off-light';
 import { OnOffPlugInUnitDevice } from '@matter/main/devices/on-off-plug-in-unit';
-import { request, startTimerFor } from './bridged-request.ts';
+import { refuse, request } from './bridged-request.ts';
 import { kelvinOf, percentOf } from './bridged-units.ts';
 
 // Each command is carried out first. Only then does matter.js change the attributes, so that a refused command changes nothing.
@@ -25,10 +24,9 @@ class BridgedOnOff extends OnOffServer.with('Lighting') {
     await super.off();
   }
 
-  /** Turns on for a time. The end of the time is a command of the same fabric. */
-  override async onWithTimedOff(fields: OnOff.OnWithTimedOffRequest): Promise<void> {
-    await super.onWithTimedOff(fields);
-    startTimerFor(this);
+  /** The end of the time would be a command that nobody sends, so no rule, approval or token could hold for it. */
+  override onWithTimedOff(): never {
+    return refuse('OnWithTimedOff');
   }
 }
 

@@ -1,17 +1,26 @@
 import '../matter-platform.ts';
+import type { ActionContext, MaybePromise } from '@matter/main';
 import { DoorLockServer } from '@matter/main/behaviors/door-lock';
 import { WindowCoveringServer } from '@matter/main/behaviors/window-covering';
 import type { DoorLock } from '@matter/main/clusters/door-lock';
 import type { WindowCovering } from '@matter/main/clusters/window-covering';
 import { DoorLockDevice } from '@matter/main/devices/door-lock';
 import { WindowCoveringDevice } from '@matter/main/devices/window-covering';
-import { request } from './bridged-request.ts';
-import { openPercentOf } from './bridged-units.ts';
+import { hasRemoteActor } from '@matter/main/protocol';
+import { Status, StatusResponseError } from '@matter/main/types';
+import { refuse, request } from './bridged-request.ts';
+import { closed100thsOf, openPercentOf } from './bridged-units.ts';
 
 // Each command is carried out first. Only then does matter.js change the attributes, so that a refused command changes nothing.
 
 /** The Window Covering cluster of a bridged cover (Matter application clusters 5.3). */
 class BridgedCover extends WindowCoveringServer.with('Lift', 'PositionAwareLift') {
+  override initialize(): MaybePromise {
+    // Before the reactor of matter.js, which would keep the mode in its memory although the write is refused.
+    this.reactTo(this.events.mode$Changing, this.#refuseMode);
+    return super.initialize();
+  }
+
   override async upOrOpen(): Promise<void> {
     await request(this, 'open');
     await super.upOrOpen();
@@ -22,9 +31,11 @@ class BridgedCover extends WindowCoveringServer.with('Lift', 'PositionAwareLift'
     await super.downOrClose();
   }
 
-  override async goToLiftPercentage(fields: WindowCovering.GoToLiftPercentageRequest): Promise<void> {
-    await request(this, 'set_position', { open_percent: openPercentOf(fields.liftPercent100thsValue) });
-    await super.goToLiftPercentage(fields);
+  override async goToLiftPercentage({ liftPercent100thsValue }: WindowCovering.GoToLiftPercentageRequest): Promise<void> {
+    const openPercent = openPercentOf(liftPercent100thsValue);
+    await request(this, 'set_position', { open_percent: openPercent });
+    // The thing moves to a whole percentage and reports that one.
+    await super.goToLiftPercentage({ liftPercent100thsValue: closed100thsOf(openPercent) });
   }
 
   override async stopMotion(): Promise<void> {
@@ -35,7 +46,10 @@ class BridgedCover extends WindowCoveringServer.with('Lift', 'PositionAwareLift'
   /** Moves nothing: the thing moves, and its reports change the position. */
   override async handleMovement(): Promise<void> {}
 
-  override handleStopMovement(): void {}
+  /** A mode would be for the motor, which the bridge does not have. In the maintenance mode, the cover would refuse all commands. */
+  #refuseMode(_mode: WindowCovering.Mode, ...[, context]: [WindowCovering.Mode, ActionContext?]): void {
+    if (context && hasRemoteActor(context)) throw new StatusResponseError('A bridged cover has no modes', Status.ConstraintError);
+  }
 }
 
 /** The Door Lock cluster of a bridged lock, without PINs and users (Matter application clusters 5.2). */
@@ -48,6 +62,11 @@ class BridgedLock extends DoorLockServer.with() {
   override async unlockDoor(fields: DoorLock.UnlockDoorRequest): Promise<void> {
     await request(this, 'unlock');
     await super.unlockDoor(fields);
+  }
+
+  /** The lock would lock again by a command that nobody sends. */
+  override unlockWithTimeout(): never {
+    return refuse('UnlockWithTimeout');
   }
 }
 

@@ -8,46 +8,35 @@ import type { JsonObject } from '../../core/json.ts';
 /** Carries out a command for the fabric that sent it. */
 export type CarryOut = (fabricIndex: number, command: { readonly action: string; readonly params: JsonObject }) => Promise<void>;
 
-/** What carries out the commands to an endpoint, and the fabric that started the timer of the endpoint. */
-interface EndpointLink {
-  readonly carryOut: CarryOut;
-  timerFabric: number | undefined;
-}
-
-// A behaviour lives for one interaction and gets no collaborators. So the link is found by the endpoint.
-const links = new WeakMap<Endpoint, EndpointLink>();
+// A behaviour lives for one interaction and gets no collaborators. So what carries out its commands is found by the endpoint.
+const links = new WeakMap<Endpoint, CarryOut>();
 
 /** Sends the commands to the endpoint to `carryOut`. Must be called before the endpoint is added to its bridge. */
 export function linkEndpoint(endpoint: Endpoint, carryOut: CarryOut): void {
-  links.set(endpoint, { carryOut, timerFabric: undefined });
+  links.set(endpoint, carryOut);
 }
 
 /**
  * Carries out a command that an ecosystem gave to the behaviour's endpoint. Resolves when it was done. Otherwise rejects with the Matter
  * status for the ecosystem; matter.js then takes back all changes of attributes that belong to the command.
  */
-export async function request(behavior: Behavior, action: string, params: JsonObject = {}): Promise<void> {
-  const link = links.get(behavior.endpoint);
-  const fabricIndex = link && fabricOf(behavior, link);
-  // Without a fabric, the sender only knows the setup code (PASE session). It has no token, so it may do nothing.
-  if (!link || !fabricIndex) throw new StatusResponseError('This ecosystem has not commissioned the bridge', Status.UnsupportedAccess);
+export async function request({ context, endpoint }: Behavior, action: string, params: JsonObject = {}): Promise<void> {
+  const carryOut = links.get(endpoint);
+  // Without a fabric, the sender only knows the setup code (PASE session). Without a sender, a timer of matter.js acts, for example after
+  // the transition of a scene. Neither has a token, so neither may do anything.
+  if (!carryOut || !hasRemoteActor(context) || !context.fabric)
+    throw new StatusResponseError('This ecosystem has not commissioned the bridge', Status.UnsupportedAccess);
   try {
-    await link.carryOut(fabricIndex, { action, params });
+    await carryOut(context.fabric, { action, params });
   } catch (thrown) {
     const { code, message } = toAtmoError(thrown);
     throw new StatusResponseError(message, STATUS[code] ?? Status.Failure);
   }
 }
 
-/** Lets the timer that the behaviour's command starts act for the fabric that gave the command, and for no other. */
-export function startTimerFor({ context, endpoint }: Behavior): void {
-  const link = links.get(endpoint);
-  if (link && hasRemoteActor(context)) link.timerFabric = context.fabric;
-}
-
-/** Returns the fabric that sent the command, or that started the timer which now acts. */
-function fabricOf({ context }: Behavior, link: EndpointLink): number | undefined {
-  return hasRemoteActor(context) ? context.fabric : link.timerFabric;
+/** Refuses a command that a bridge does not carry out, although its cluster has it. */
+export function refuse(command: string): never {
+  throw new StatusResponseError(`A bridge does not carry out ${command}`, Status.UnsupportedCommand);
 }
 
 /** The Matter status for each error code (Matter core specification 8.10); any other error is a FAILURE. */

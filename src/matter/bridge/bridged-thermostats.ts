@@ -1,5 +1,5 @@
 import '../matter-platform.ts';
-import type { ActionContext, MaybePromise } from '@matter/main';
+import type { ActionContext } from '@matter/main';
 import { ThermostatServer } from '@matter/main/behaviors/thermostat';
 import type { Thermostat } from '@matter/main/clusters/thermostat';
 import { ThermostatDevice } from '@matter/main/devices/thermostat';
@@ -11,10 +11,12 @@ import { modeOf } from './bridged-units.ts';
 
 /** The Thermostat cluster of a bridged heating (Matter application clusters 4.3). */
 class BridgedHeating extends ThermostatServer.with('Heating') {
-  override initialize(): MaybePromise {
-    this.reactTo(this.events.occupiedHeatingSetpoint$Changing, this.#setTemperature);
-    this.reactTo(this.events.systemMode$Changing, this.#setMode);
-    return super.initialize();
+  override async initialize(): Promise<void> {
+    // The checks of matter.js come first, so that a write which it refuses does not act.
+    await super.initialize();
+    const { occupiedHeatingSetpoint$Changing, systemMode$Changing } = this.events;
+    this.reactTo(awaited(occupiedHeatingSetpoint$Changing), this.#setTemperature);
+    this.reactTo(awaited(systemMode$Changing), this.#setMode);
   }
 
   async #setTemperature(value: number, ...[, context]: [number, ActionContext?]): Promise<void> {
@@ -28,11 +30,12 @@ class BridgedHeating extends ThermostatServer.with('Heating') {
 
 /** The Thermostat cluster of a bridged thermostat that heats and cools. */
 class BridgedThermostat extends ThermostatServer.with('Heating', 'Cooling', 'AutoMode') {
-  override initialize(): MaybePromise {
-    this.reactTo(this.events.occupiedHeatingSetpoint$Changing, this.#setHeating);
-    this.reactTo(this.events.occupiedCoolingSetpoint$Changing, this.#setCooling);
-    this.reactTo(this.events.systemMode$Changing, this.#setMode);
-    return super.initialize();
+  override async initialize(): Promise<void> {
+    await super.initialize();
+    const { occupiedHeatingSetpoint$Changing, occupiedCoolingSetpoint$Changing, systemMode$Changing } = this.events;
+    this.reactTo(awaited(occupiedHeatingSetpoint$Changing), this.#setHeating);
+    this.reactTo(awaited(occupiedCoolingSetpoint$Changing), this.#setCooling);
+    this.reactTo(awaited(systemMode$Changing), this.#setMode);
   }
 
   async #setHeating(value: number, ...[, context]: [number, ActionContext?]): Promise<void> {
@@ -46,6 +49,15 @@ class BridgedThermostat extends ThermostatServer.with('Heating', 'Cooling', 'Aut
   async #setMode(mode: Thermostat.SystemMode, ...[, context]: [Thermostat.SystemMode, ActionContext?]): Promise<void> {
     if (isWritten(context)) await request(this, 'set_mode', { mode: modeOf(mode) });
   }
+}
+
+/**
+ * Lets the event of a change wait for asynchronous reactors. matter.js awaits it before it commits the change, but does not mark it so, and
+ * would refuse a reactor that returns a promise.
+ */
+function awaited<E extends { isAsync: boolean }>(event: E): E {
+  event.isAsync = true;
+  return event;
 }
 
 /** Returns whether an ecosystem changes the attribute. If not, the hub shows a new value of the thing. */

@@ -60,7 +60,7 @@ const OPEN_PERCENT: Shown = {
 const LOCKED: Shown = { cluster: 'doorLock', attribute: 'lockState', toMatter: (isLocked: boolean) => (isLocked ? 1 : 2), unknown: null };
 const SETPOINTS: Limits = [500, 3500];
 const setpoint = (celsius: number) => clamped(hundredths(celsius), SETPOINTS);
-const INDOOR: Shown = { cluster: 'thermostat', attribute: 'externalMeasuredIndoorTemperature', toMatter: hundredths, unknown: undefined };
+const INDOOR: Shown = { cluster: 'thermostat', attribute: 'localTemperature', toMatter: hundredths, unknown: null };
 const HEATING: Shown = { cluster: 'thermostat', attribute: 'occupiedHeatingSetpoint', toMatter: setpoint, unknown: 2000 };
 const COOLING: Shown = { cluster: 'thermostat', attribute: 'occupiedCoolingSetpoint', toMatter: setpoint, unknown: 2600 };
 const MODE: Shown = { cluster: 'thermostat', attribute: 'systemMode', toMatter: systemModeOf, unknown: 0 };

@@ -3,9 +3,9 @@ const MAX_LEVEL = 254;
 /** Values of SystemMode (Matter application clusters 4.3.9.14) that a bridge uses. */
 const MODES = { off: 0, auto: 1, cool: 3, heat: 4 } as const;
 
-/** Converts a level to percent. */
+/** Converts a level to percent. Only the level 0 is 0 %, with which a thing would turn off. */
 export function percentOf(level: number): number {
-  return Math.round((level * 100) / MAX_LEVEL);
+  return level > 0 ? Math.max(1, Math.round((level * 100) / MAX_LEVEL)) : 0;
 }
 
 /** Converts percent to a level from 1, which is the lowest level of a light. */
@@ -33,7 +33,7 @@ export function illuminanceOf(lux: number): number {
   return lux < 1 ? 0 : Math.min(0xfffe, Math.round(10_000 * Math.log10(lux) + 1));
 }
 
-/** Returns the name of a SystemMode; undefined for one that a bridge does not use. */
+/** Returns the name of a SystemMode. One that a bridge does not use has its number as a name, which no thing accepts. */
 export function modeOf(systemMode: number): string {
   const known = Object.entries(MODES).find(([, value]) => value === systemMode);
   return known?.[0] ?? String(systemMode);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { BRIDGED_TYPES, changedState, initialState } from '../../../src/matter/bridge/bridged-types.ts';
+import { percentOf } from '../../../src/matter/bridge/bridged-units.ts';
 
 describe('values of a thing as attributes', () => {
   test.each([
@@ -56,4 +57,8 @@ test('a value that Matter cannot express is shown as the nearest one that it can
   expect(shown('humidity_sensor', { humidity: 104 })).toMatchObject({ relativeHumidityMeasurement: { measuredValue: 10_000 } });
   expect(shown('cover', { open_percent: 101 })).toMatchObject({ windowCovering: { currentPositionLiftPercent100ths: 0 } });
   expect(shown('heating_thermostat', { heating_setpoint: 60 })).toMatchObject({ thermostat: { occupiedHeatingSetpoint: 3500 } });
+});
+
+test.each([1, 2, 3])('the level %i is at least 1 %, so that the thing stays on', (level) => {
+  expect(percentOf(level)).toBe(1);
 });

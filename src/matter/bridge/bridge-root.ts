@@ -1,0 +1,73 @@
+import '../matter-platform.ts';
+import { createSocket } from 'node:dgram';
+import { Environment, ServerNode } from '@matter/main';
+import { AdministratorCommissioningServer } from '@matter/main/behaviors/administrator-commissioning';
+import type { AdministratorCommissioning } from '@matter/main/clusters/administrator-commissioning';
+import { VendorId } from '@matter/main/types';
+import type { BridgeNodeOptions } from '../../core/devices/matter-bridge.ts';
+import { bridgeFolder } from './bridge-storage.ts';
+import { refuse } from './bridged-request.ts';
+
+/** Vendor and product for tests, which no certification covers. Ecosystems warn about a bridge with them. */
+const TEST_VENDOR = VendorId(0xfff1);
+const PRODUCT = { id: 0x8002, name: 'atmosphere-edge bridge' };
+const AGGREGATOR = 0x000e;
+/** Longest NodeLabel, VendorName and SerialNumber (Matter core specification 11.1.5). */
+export const MAX_TEXT = 32;
+
+/**
+ * Returns the cluster with which an ecosystem opens the bridge for another one. It may do so only while the owner has the bridge open:
+ * apps on iPhones join as two ecosystems, one of which lets the other in.
+ */
+function administratorCommissioning(isOpen: () => boolean) {
+  return class extends AdministratorCommissioningServer {
+    override async openCommissioningWindow(fields: AdministratorCommissioning.OpenCommissioningWindowRequest): Promise<void> {
+      if (!isOpen()) refuse('OpenCommissioningWindow: the owner opens the bridge on the hub');
+      await super.openCommissioningWindow(fields);
+    }
+  };
+}
+
+interface RootOptions extends Pick<BridgeNodeOptions, 'number' | 'name'> {
+  readonly port: number;
+  readonly isOpen: () => boolean;
+}
+
+/** Returns the port if no other program has it, and 0 otherwise: the kernel then chooses one. */
+export async function freePort(port = 0): Promise<number> {
+  const socket = createSocket('udp6');
+  try {
+    await new Promise<void>((resolve, reject) => socket.once('error', reject).bind(port, () => resolve()));
+    return port;
+  } catch {
+    return 0;
+  } finally {
+    socket.close();
+  }
+}
+
+/** Creates the node of a bridge from its stored state. It has no sockets before its start. `isOpen` returns whether the owner opened it. */
+export function createRoot({ number, name, port, isOpen }: RootOptions): Promise<ServerNode> {
+  return ServerNode.create(ServerNode.RootEndpoint.with(administratorCommissioning(isOpen)), {
+    id: bridgeFolder(number),
+    environment: Environment.default,
+    // The owner opens the bridge. Otherwise, matter.js would open it at every start until somebody commissions it.
+    commissioning: { enabled: false },
+    network: { port, ble: false, ipv4: true },
+    productDescription: { name: shown(name), deviceType: AGGREGATOR as never },
+    basicInformation: {
+      vendorId: TEST_VENDOR,
+      vendorName: 'atmosphere-edge',
+      productId: PRODUCT.id,
+      productName: PRODUCT.name,
+      nodeLabel: shown(name),
+      hardwareVersion: 1,
+      softwareVersion: 1,
+    },
+  });
+}
+
+/** Shortens a text to the length that Matter allows, between whole characters. */
+export function shown(text: string): string {
+  return [...text.toWellFormed()].slice(0, MAX_TEXT).join('');
+}

@@ -1,0 +1,225 @@
+import '../../../src/matter/matter-platform.ts';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Endpoint, Environment, type ServerNode } from '@matter/main';
+import { AggregatorEndpoint } from '@matter/main/endpoints/aggregator';
+import { ClusterModel } from '@matter/main/model';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { BRIDGED_KINDS, type BridgedKind, type BridgedValues } from '../../../src/core/devices/matter-bridge.ts';
+import { AtmoError } from '../../../src/core/errors.ts';
+import type { JsonObject } from '../../../src/core/json.ts';
+import { createRoot } from '../../../src/matter/bridge/bridge-root.ts';
+import { linkEndpoint } from '../../../src/matter/bridge/bridged-request.ts';
+import { BRIDGED_TYPES, changedState, type EndpointState, initialState } from '../../../src/matter/bridge/bridged-types.ts';
+
+const dir = mkdtempSync(join(tmpdir(), 'bridged-endpoints-'));
+const aggregator = new Endpoint(AggregatorEndpoint, { id: 'aggregator' });
+const endpoints = new Map<BridgedKind, Endpoint>();
+let node: ServerNode;
+let calls: { readonly fabric: number; readonly action: string; readonly params: JsonObject }[] = [];
+let refusal: AtmoError | undefined;
+
+beforeAll(async () => {
+  Environment.default.vars.set('storage.path', dir);
+  node = await createRoot({ number: 1, name: 'Home', port: 0, isOpen: () => false });
+  await node.add(aggregator);
+  for (const kind of BRIDGED_KINDS) endpoints.set(kind, await added(kind));
+}, 60_000);
+
+afterAll(async () => {
+  await node.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+beforeEach(() => {
+  calls = [];
+  refusal = undefined;
+});
+
+async function added(kind: BridgedKind): Promise<Endpoint> {
+  const type = BRIDGED_TYPES[kind];
+  const loaded = (await type.load()) as typeof AggregatorEndpoint;
+  const endpoint = new Endpoint(loaded, { id: kind, ...initialState(type, {}) });
+  linkEndpoint(endpoint, async (fabric, command) => {
+    calls.push({ fabric, ...command });
+    // The call of a tool never settles at once.
+    await new Promise((resolve) => setImmediate(resolve));
+    if (refusal) throw refusal;
+  });
+  await aggregator.add(endpoint);
+  return endpoint;
+}
+
+type Behaviour = Record<string, (fields?: unknown) => unknown> & { readonly state: Record<string, unknown> };
+
+const at = (kind: BridgedKind) => endpoints.get(kind) ?? expect.unreachable(`${kind} is not on the bridge`);
+const state = (kind: BridgedKind, cluster: string) => (at(kind).state as EndpointState)[cluster] ?? {};
+
+/** What identifies the sender of a message in the context of matter.js. */
+const SENDER = { subject: { id: 1n, catTags: [] }, fabric: 3, authorityAt: () => 1 };
+
+/** Runs a command or a write as matter.js does for a message of the fabric 3. */
+const invoke = (kind: BridgedKind, cluster: string, command: string, fields?: unknown) =>
+  acting(kind, [cluster, { ...SENDER, command: true }], (behaviour) => behaviour[command]?.(fields));
+const write = (kind: BridgedKind, cluster: string, values: object) =>
+  acting(kind, [cluster, SENDER], (behaviour) => void Object.assign(behaviour.state, values));
+/** Runs work on a cluster as matter.js does for a timer of its own. */
+const asTimer = (kind: BridgedKind, cluster: string, work: Work) => acting(kind, [cluster, {}], work);
+
+type Work = (behaviour: Behaviour) => unknown;
+
+async function acting(kind: BridgedKind, [cluster, sender]: readonly [string, object], work: Work): Promise<unknown> {
+  const endpoint = at(kind);
+  const type = endpoint.behaviors.supported[cluster] ?? expect.unreachable(`${kind} has no ${cluster}`);
+  return endpoint.act('test', async ({ context }) => {
+    const acting = Object.create(context, Object.getOwnPropertyDescriptors(sender)) as typeof context;
+    return work(endpoint.agentFor(acting).get(type) as unknown as Behaviour);
+  });
+}
+
+const show = async (kind: BridgedKind, values: BridgedValues) =>
+  at(kind).set(changedState(BRIDGED_TYPES[kind], values, at(kind).state as EndpointState));
+
+describe('a bridged thermostat', () => {
+  test.each([
+    ['heating_thermostat', { occupiedHeatingSetpoint: 2150 }, 'set_temperature', { temperature: 21.5 }],
+    ['heating_thermostat', { systemMode: 4 }, 'set_mode', { mode: 'heat' }],
+    ['thermostat', { occupiedHeatingSetpoint: 1850 }, 'set_temperature', { temperature: 18.5, setpoint: 'heat' }],
+    ['thermostat', { occupiedCoolingSetpoint: 2700 }, 'set_temperature', { temperature: 27, setpoint: 'cool' }],
+    ['thermostat', { systemMode: 3 }, 'set_mode', { mode: 'cool' }],
+  ] as const)('%s carries out a write of %o', async (kind, values, action, params) => {
+    await write(kind, 'thermostat', values);
+    expect(calls).toEqual([{ fabric: 3, action, params }]);
+    expect(state(kind, 'thermostat')).toMatchObject(values);
+  });
+
+  test('keeps its setpoint when the hub refuses the write', async () => {
+    const before = state('heating_thermostat', 'thermostat').occupiedHeatingSetpoint;
+    refusal = new AtmoError('RULE_BLOCKED', 'not at night');
+    await expect(write('heating_thermostat', 'thermostat', { occupiedHeatingSetpoint: 2900 })).rejects.toThrow('not at night');
+    expect(state('heating_thermostat', 'thermostat').occupiedHeatingSetpoint).toBe(before);
+  });
+
+  test('does not act for a setpoint that Matter refuses', async () => {
+    await expect(write('heating_thermostat', 'thermostat', { occupiedHeatingSetpoint: 9900 })).rejects.toThrow();
+    expect(calls).toEqual([]);
+  });
+
+  test('shows what the thing reports, which is no command', async () => {
+    await show('heating_thermostat', { heating_setpoint: 19, mode: 'off', temperature: 20.5 });
+    expect(state('heating_thermostat', 'thermostat')).toMatchObject({
+      occupiedHeatingSetpoint: 1900,
+      systemMode: 0,
+      localTemperature: 2050,
+    });
+    expect(calls).toEqual([]);
+  });
+});
+
+describe('a bridged cover', () => {
+  const cover = () => state('cover', 'windowCovering');
+
+  test('moves until the thing reports the percentage to which it was sent', async () => {
+    await show('cover', { open_percent: 100 });
+    await invoke('cover', 'windowCovering', 'goToLiftPercentage', { liftPercent100thsValue: 4210 });
+    expect(calls).toMatchObject([{ action: 'set_position', params: { open_percent: 58 } }]);
+    expect(cover()).toMatchObject({ targetPositionLiftPercent100ths: 4200, operationalStatus: { global: 2 } });
+    await show('cover', { open_percent: 58 });
+    expect(cover()).toMatchObject({ currentPositionLiftPercent100ths: 4200, operationalStatus: { global: 0 } });
+  });
+
+  test('has stopped after a command to stop', async () => {
+    await invoke('cover', 'windowCovering', 'downOrClose');
+    expect(cover()).toMatchObject({ operationalStatus: { global: 2 } });
+    await invoke('cover', 'windowCovering', 'stopMotion');
+    expect(calls).toMatchObject([{ action: 'close' }, { action: 'stop' }]);
+    expect(cover()).toMatchObject({ operationalStatus: { global: 0 }, targetPositionLiftPercent100ths: 4200 });
+  });
+
+  test('cannot be put into a mode in which it refuses commands', async () => {
+    await expect(write('cover', 'windowCovering', { mode: { maintenanceMode: true } })).rejects.toThrow('no modes');
+    await invoke('cover', 'windowCovering', 'upOrOpen');
+    expect(calls).toMatchObject([{ action: 'open' }]);
+  });
+});
+
+/** Fields for the commands that need some. */
+const FIELDS: Readonly<Record<string, object>> = {
+  moveToLevel: { level: 80, transitionTime: null, optionsMask: {}, optionsOverride: {} },
+  moveToLevelWithOnOff: { level: 80, transitionTime: null, optionsMask: {}, optionsOverride: {} },
+  move: { moveMode: 0, rate: null, optionsMask: {}, optionsOverride: {} },
+  moveWithOnOff: { moveMode: 0, rate: null, optionsMask: {}, optionsOverride: {} },
+  step: { stepMode: 1, stepSize: 10, transitionTime: null, optionsMask: {}, optionsOverride: {} },
+  stepWithOnOff: { stepMode: 1, stepSize: 10, transitionTime: null, optionsMask: {}, optionsOverride: {} },
+  moveToColorTemperature: { colorTemperatureMireds: 300, transitionTime: 0, optionsMask: {}, optionsOverride: {} },
+  moveColorTemperature: {
+    moveMode: 1,
+    rate: 10,
+    colorTemperatureMinimumMireds: 0,
+    colorTemperatureMaximumMireds: 0,
+    optionsMask: {},
+    optionsOverride: {},
+  },
+  stepColorTemperature: {
+    stepMode: 1,
+    stepSize: 10,
+    transitionTime: 0,
+    colorTemperatureMinimumMireds: 0,
+    colorTemperatureMaximumMireds: 0,
+    optionsMask: {},
+    optionsOverride: {},
+  },
+  goToLiftPercentage: { liftPercent100thsValue: 4200 },
+  onWithTimedOff: { onOffControl: {}, onTime: 10, offWaitTime: 0 },
+  unlockWithTimeout: { timeout: 5 },
+  setpointRaiseLower: { mode: 0, amount: 5 },
+};
+/** Commands that change nothing which a thing does: groups and scenes are lists of the bridge, and these stop movements that end at once. */
+const HARMLESS: ReadonlySet<string> = new Set(['stop', 'stopWithOnOff', 'stopMoveStep', 'identify', 'triggerEffect', 'resetCounts']);
+const LISTS: ReadonlySet<string> = new Set(['groups', 'scenesManagement', 'identify']);
+
+function commandsOf(kind: BridgedKind): readonly (readonly [string, string])[] {
+  return Object.entries(at(kind).behaviors.supported).flatMap(([cluster, type]) => {
+    const accepted = new Set((state(kind, cluster).acceptedCommandList ?? []) as readonly number[]);
+    const commands = type.schema instanceof ClusterModel ? [...type.schema.commands] : [];
+    return commands.flatMap(({ id, propertyName, isRequest }) => (isRequest && accepted.has(id) ? [[cluster, propertyName] as const] : []));
+  });
+}
+
+describe('each command that an endpoint accepts', () => {
+  test.each(BRIDGED_KINDS)('reaches the checks of a call or is refused: %s', async (kind) => {
+    const commands = commandsOf(kind).filter(([cluster, name]) => !LISTS.has(cluster) && !HARMLESS.has(name));
+    const actors = ['light', 'plug', 'cover', 'lock', 'thermostat'];
+    if (actors.some((actor) => kind.endsWith(actor))) expect(commands.length).toBeGreaterThan(0);
+    for (const [cluster, name] of commands) {
+      calls = [];
+      if ('onOff' in at(kind).state) await at(kind).setStateOf('onOff', { onOff: true, globalSceneControl: false });
+      const refused = await invoke(kind, cluster, name, FIELDS[name] ?? {}).then(
+        () => false,
+        () => true,
+      );
+      expect(calls.length > 0 || refused, `${kind} ${cluster}.${name}`).toBe(true);
+    }
+  });
+
+  test('is refused when a timer of the bridge gives it, whoever gave a command before', async () => {
+    await invoke('plug', 'onOff', 'on');
+    calls = [];
+    await expect(asTimer('plug', 'onOff', (behaviour) => behaviour.off?.())).rejects.toThrow();
+    expect(calls).toEqual([]);
+    expect(state('plug', 'onOff').onOff).toBe(true);
+  });
+
+  test('a lock is not unlocked for a time, and a plug not turned on for one', async () => {
+    await expect(invoke('lock', 'doorLock', 'unlockWithTimeout', { timeout: 5 })).rejects.toThrow('UnlockWithTimeout');
+    await expect(invoke('plug', 'onOff', 'onWithTimedOff', FIELDS.onWithTimedOff)).rejects.toThrow('OnWithTimedOff');
+    expect(calls).toEqual([]);
+  });
+});
+
+test('an ecosystem cannot open the bridge for others while the owner has it closed', async () => {
+  const type = node.behaviors.supported.administratorCommissioning ?? expect.unreachable('no cluster');
+  const open = async () => node.act('test', (agent) => (agent.get(type) as unknown as Behaviour).openCommissioningWindow?.({}));
+  await expect(open()).rejects.toThrow('the owner opens the bridge');
+});
