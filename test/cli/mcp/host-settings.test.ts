@@ -8,9 +8,10 @@ import { atmo, withDirectory } from '../cli-fixture.ts';
 
 const HUB = 'http://127.0.0.1:8081';
 const CODE = 'AAAA-BBBB';
+const ENDED = { error: { code: 'TOKEN_INVALID', message: 'This sign-in has ended', details: {}, retryable: false } };
 
 /** A hub that takes an invitation and mints tokens. `asked` gets the path of each request. */
-function invitingHub() {
+function invitingHub({ endsSignIn = false } = {}) {
   const asked: string[] = [];
   const answers: Readonly<Record<string, JsonObject>> = {
     '/api/v1/sign-ins/challenge': { challenge: 'c' },
@@ -23,6 +24,7 @@ function invitingHub() {
   const fetch: CliIo['fetch'] = async (url) => {
     const { pathname } = new URL(url);
     asked.push(pathname);
+    if (endsSignIn && pathname === '/api/v1/tools') return Response.json(ENDED, { status: 401 });
     return Response.json(answers[pathname] ?? {});
   };
   return { asked, fetch };
@@ -36,7 +38,7 @@ describe('the settings of a host', () => {
       expect(await atmo(['mcp'], { env, fetch })).toMatchObject({ code: 0, out: '', err: expect.stringContaining('signed in') });
       expect(asked).toEqual(['/api/v1/sign-ins/challenge', '/api/v1/sign-ins', '/api/v1/tools/spawn_agent/invoke']);
       expect(await atmo(['mcp'], { env, fetch })).toMatchObject({ code: 0, err: '' });
-      expect(asked).toHaveLength(3);
+      expect(asked.slice(3)).toEqual(['/api/v1/tools']);
       const folder = join(dir, '.config/atmosphere-edge');
       expect(JSON.parse(readFileSync(join(folder, 'agents/desktop.json'), 'utf8'))).toMatchObject({ agent_id: 'ann/desktop' });
       const elsewhere = { ...env, ATMO_URL: 'http://127.0.0.1:9999' };
@@ -44,7 +46,18 @@ describe('the settings of a host', () => {
         code: 2,
         err: expect.stringContaining(`signed in at ${HUB}`),
       });
-      expect(asked).toHaveLength(3);
+      expect(asked).toHaveLength(4);
+    });
+  });
+
+  test('sign in anew where the hub has ended the sign-in, so that a new invitation in the settings is enough', async () => {
+    await withDirectory(async (dir) => {
+      const env = { HOME: dir, ATMO_URL: HUB, ATMO_INVITATION: CODE, ATMO_AGENT: 'desktop' };
+      await atmo(['mcp'], { env, fetch: invitingHub().fetch });
+      const { asked, fetch } = invitingHub({ endsSignIn: true });
+      const again = await atmo(['mcp'], { env: { ...env, ATMO_INVITATION: 'CCCC-DDDD' }, fetch });
+      expect(again).toMatchObject({ code: 0, err: expect.stringContaining('signed in') });
+      expect(asked.slice(0, 3)).toEqual(['/api/v1/tools', '/api/v1/sign-ins/challenge', '/api/v1/sign-ins']);
     });
   });
 
