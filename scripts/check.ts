@@ -106,6 +106,7 @@ const PREPARE: readonly Command[] = [
 const PREPARE_LIVE: readonly Command[] = [
   ['node', 'scripts/chromium.ts'],
   ['node', 'scripts/package/debian-system.ts'],
+  ['node', 'scripts/package/container-base.ts'],
 ];
 
 /** Runs the commands one after the other, and prints the output of those that fail. */

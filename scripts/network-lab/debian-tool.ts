@@ -30,6 +30,7 @@ const PACKAGES = {
   'nats-server': ['nats-server'],
   debootstrap: ['debootstrap'],
   'systemd-nspawn': ['systemd-container'],
+  umoci: ['umoci'],
   bwrap: ['bubblewrap'],
   nginx: ['nginx', 'nginx-common'],
   pebble: ['pebble'],
