@@ -43,7 +43,7 @@ export class MeshHub implements AsyncDisposable {
   readonly stateDir: string;
   /** Everything it logged. */
   readonly log: string[] = [];
-  readonly #options: MeshHubOptions;
+  #options: MeshHubOptions;
   #process: ChildProcess | undefined;
   #door: HostDoor | undefined;
   #id = '';
@@ -89,6 +89,13 @@ export class MeshHub implements AsyncDisposable {
     const { node_id } = (await this.get('/healthz')) as JsonObject;
     this.#id = String(node_id);
     return this;
+  }
+
+  /** Starts it with another program, on the state that it has: undefined means that of now. */
+  async startAs(program: readonly string[] | undefined): Promise<this> {
+    const { program: _before, ...rest } = this.#options;
+    this.#options = { ...rest, ...(program && { program }) };
+    return this.start();
   }
 
   /** What its door answers to a GET. */
