@@ -7,10 +7,14 @@ import { type Credential, findCredential, findOwnerCredential, hubUrl } from '..
 import { isDueForRenewal, renewLogin } from '../identity/sign-in.ts';
 import { absentHubAdvice, hubOfRawKey, hubOfStateDir, type KnownHub, unreachableError, verifyHub } from './hub-trust.ts';
 
+/** A hub that runs answers at once what its health is, a slow board in seconds. Its watchdog ends one that is silent for a minute. */
+const HEALTH_LIMIT_MS = 30_000;
+
 interface RequestParts {
   readonly method?: 'GET' | 'POST' | 'DELETE';
   readonly body?: JsonObject;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
 }
 
 interface InvokeOptions {
@@ -68,9 +72,9 @@ export class HubClient {
     }
   }
 
-  /** Returns the hub's health, even while the hub starts or stops (HTTP 503). */
+  /** Returns the hub's health, even while the hub starts or stops (HTTP 503). Throws HUB_UNREACHABLE if it is silent for 30 s. */
   async health(): Promise<JsonObject> {
-    const response = await this.#send('/healthz', {});
+    const response = await this.#send('/healthz', { signal: AbortSignal.timeout(HEALTH_LIMIT_MS) });
     const answer = await readJson(response);
     if (typeof answer.node_id === 'string') return answer;
     throw errorOf(answer, response.status);
@@ -161,7 +165,7 @@ export class HubClient {
     return this.#options.as === 'owner' ? findOwnerCredential(this.#io.env) : findCredential(this.#io.env);
   }
 
-  async #send(path: string, { method = 'GET', body, headers = {} }: RequestParts): Promise<Response> {
+  async #send(path: string, { method = 'GET', body, headers = {}, signal }: RequestParts): Promise<Response> {
     const token = path.startsWith('/healthz') ? undefined : await this.#token();
     return this.#reach(path, {
       method,
@@ -172,6 +176,7 @@ export class HubClient {
         ...headers,
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal && { signal }),
     });
   }
 
@@ -211,7 +216,7 @@ export class HubClient {
       return await this.#io.fetch(`${this.url}${path}`, {
         redirect: 'error',
         ...init,
-        ...(this.#io.signal && { signal: this.#io.signal }),
+        signal: AbortSignal.any([init.signal, this.#io.signal].filter((signal) => signal != null)),
       });
     } catch (cause) {
       // Another process may be at this address next, so the hub has to prove again who it is.

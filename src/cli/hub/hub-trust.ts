@@ -56,9 +56,11 @@ export function unreachableError(url: string, thrown: unknown, advice: string | 
   const cause = thrown instanceof Error ? thrown.cause : undefined;
   const isUntrusted = cause instanceof Error && UNTRUSTED.test(systemCode(cause));
   const trust = 'compare the fingerprint that "sudo atmo tls" shows on the hub, then "atmo tls trust FINGERPRINT" with the same ATMO_URL';
-  const message = isUntrusted
-    ? `The certificate of ${url} is not trusted (${cause.message}); ${trust}`
+  const isSilent = thrown instanceof Error && thrown.name === 'TimeoutError';
+  const absence = isSilent
+    ? `What listens at ${url} sent no answer in time; if it is the hub, it is busy or hangs: try again in a minute, then restart it`
     : `No hub answers at ${url}${advice === undefined ? '' : `; ${advice}`}`;
+  const message = isUntrusted ? `The certificate of ${url} is not trusted (${cause.message}); ${trust}` : absence;
   return new AtmoError('HUB_UNREACHABLE', message, { url }, { cause: thrown });
 }
 

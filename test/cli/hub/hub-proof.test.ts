@@ -1,6 +1,6 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { challengeStatement } from '../../../src/core/auth/principal.ts';
 import { ask, makeHttpApi, PORT, TOKEN } from '../../http/http-fixture.ts';
 import { atmo, fetchFrom, withDirectory } from '../cli-fixture.ts';
@@ -115,4 +115,18 @@ describe('the challenge', () => {
     const { httpApi } = makeHttpApi({ signChallenge: () => new Uint8Array(64) });
     expect((await ask(httpApi, `/healthz?challenge=${challenge}`)).status).toBe(400);
   });
+});
+
+test('a hub that takes the connection and stays silent does not keep "atmo status" waiting', async () => {
+  const limit = new AbortController();
+  using timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(limit.signal);
+  const fetch = (_url: string, { signal }: RequestInit) => {
+    const { promise, reject } = Promise.withResolvers<Response>();
+    signal?.addEventListener('abort', () => reject(signal.reason));
+    limit.abort(new DOMException('The operation timed out', 'TimeoutError'));
+    return promise;
+  };
+  const { code, err } = await atmo(['status'], { fetch, env: {} });
+  expect([code, timeout.mock.calls]).toEqual([5, [[30_000]]]);
+  expect(err).toContain('sent no answer in time');
 });
