@@ -3,10 +3,10 @@
  * TypeScript. Installed into `.run/packages`, without install scripts; run as a program, this file installs all.
  */
 import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { sha256Hex } from '../src/codec/hashes.ts';
 import { ROOT } from './bundle.ts';
 
 const execute = promisify(execFile);
@@ -53,9 +53,7 @@ function markOf(name: ForeignPackages): string {
 }
 
 function lockHash(name: ForeignPackages): string {
-  return createHash('sha256')
-    .update(readFileSync(join(ROOT, LOCKS[name], 'package-lock.json')))
-    .digest('hex');
+  return sha256Hex(readFileSync(join(ROOT, LOCKS[name], 'package-lock.json')));
 }
 
 if (import.meta.main) {

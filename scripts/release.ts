@@ -3,10 +3,10 @@
  * owner's secret OpenPGP key, or the id of a key in the keyring. `--step`, once or more, runs these steps alone on what is in DIR already.
  * The same commit gives the same bytes, apart from signatures. docs/releasing.md says what to do with them.
  */
-import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { sha256Hex } from '../src/codec/hashes.ts';
 import { AtmoError } from '../src/core/errors.ts';
 import { ROOT } from './bundle.ts';
 import { runTool } from './network-lab/run-tool.ts';
@@ -15,7 +15,7 @@ import { buildClientBundle } from './package/client-bundle.ts';
 import { buildClientPackage } from './package/client-package.ts';
 import { fetchBase } from './package/container-base.ts';
 import { writeContainerImage } from './package/container-image.ts';
-import { debianArchitecture } from './package/debian-architecture.ts';
+import { ARCHITECTURES, debianArchitecture } from './package/debian-architecture.ts';
 import { buildDebianPackage, type PackageOptions, packageFile, versionOfCheckout } from './package/debian-package.ts';
 import { buildPythonClient } from './package/python-client.ts';
 import { changesOf } from './package/release-notes.ts';
@@ -23,7 +23,6 @@ import { SigningKey } from './package/signing-key.ts';
 import { softwareBill } from './package/software-bill.ts';
 import { sourceTime } from './package/source-time.ts';
 
-const ARCHITECTURES = ['amd64', 'arm64'];
 const SUMS = 'SHA256SUMS';
 
 interface Release extends PackageOptions {
@@ -109,12 +108,7 @@ async function writeSums(release: Release): Promise<void> {
   const text = files
     .map(({ name }) => name)
     .sort()
-    .map(
-      (name) =>
-        `${createHash('sha256')
-          .update(readFileSync(join(outdir, name)))
-          .digest('hex')}  ${name}\n`,
-    )
+    .map((name) => `${sha256Hex(readFileSync(join(outdir, name)))}  ${name}\n`)
     .join('');
   writeFileSync(join(outdir, SUMS), text);
   writeFileSync(join(outdir, `${SUMS}.asc`), key.sign(text));

@@ -1,9 +1,9 @@
 /** A folder with packages becomes a repository that apt reads (https://wiki.debian.org/DebianRepository/Format). */
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { sha256Hex } from '../../src/codec/hashes.ts';
 import type { SigningKey } from './signing-key.ts';
 
 const SUITE = 'stable';
@@ -57,7 +57,7 @@ function writeIndexes(folder: string, dist: string, architecture: string): reado
 function entryOf(folder: string, path: string): string {
   const control = execFileSync('dpkg-deb', ['--field', join(folder, path)], { encoding: 'utf8' });
   const bytes = readFileSync(join(folder, path));
-  return `${control}Filename: ${path}\nSize: ${bytes.length}\nSHA256: ${sha256(bytes)}\n`;
+  return `${control}Filename: ${path}\nSize: ${bytes.length}\nSHA256: ${sha256Hex(bytes)}\n`;
 }
 
 interface ReleaseFacts extends Pick<RepositoryParts, 'architectures' | 'time'> {
@@ -67,7 +67,7 @@ interface ReleaseFacts extends Pick<RepositoryParts, 'architectures' | 'time'> {
 function releaseText(dist: string, { indexes, architectures, time }: ReleaseFacts): string {
   const sums = indexes.map((path) => {
     const bytes = readFileSync(join(dist, path));
-    return ` ${sha256(bytes)} ${bytes.length} ${path}`;
+    return ` ${sha256Hex(bytes)} ${bytes.length} ${path}`;
   });
   const fields = [
     'Origin: atmosphere-edge',
@@ -81,8 +81,4 @@ function releaseText(dist: string, { indexes, architectures, time }: ReleaseFact
     'SHA256:',
   ];
   return `${[...fields, ...sums].join('\n')}\n`;
-}
-
-function sha256(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
 }

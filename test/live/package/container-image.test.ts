@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findDebianTool } from '../../../scripts/network-lab/debian-tool.ts';
 import { basePackages } from '../../../scripts/package/container-base.ts';
-import { writeContainerImage } from '../../../scripts/package/container-image.ts';
+import { imageName, writeContainerImage } from '../../../scripts/package/container-image.ts';
 import { THIS_ARCHITECTURE } from '../../../scripts/package/debian-architecture.ts';
 import { buildDebianPackage } from '../../../scripts/package/debian-package.ts';
 import { until } from '../../matter/device-hub.ts';
@@ -53,7 +53,9 @@ describe.skipIf(missing !== undefined)(`the container image${missing === undefin
     mkdirSync(join(dir, 'layout'));
     await execute('tar', ['-xf', join(dir, 'one.oci.tar'), '-C', join(dir, 'layout')]);
     const umoci = findDebianTool('umoci');
-    await execute(umoci?.path ?? '', ['unpack', '--image', `${join(dir, 'layout')}:0.1.0`, join(dir, 'bundle')], { env: umoci?.env });
+    await execute(umoci?.path ?? '', ['unpack', '--image', `${join(dir, 'layout')}:${imageName('0.1.0')}`, join(dir, 'bundle')], {
+      env: umoci?.env,
+    });
     rootfs = join(dir, 'bundle/rootfs');
     settings = (JSON.parse(readFileSync(join(dir, 'bundle/config.json'), 'utf8')) as Settings).process;
   }, LIMIT_MS);
