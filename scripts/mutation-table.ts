@@ -671,6 +671,31 @@ const PLACES: readonly Place[] = [
       ],
     ],
   },
+  {
+    file: 'src/bridge/bridge-service.ts',
+    rows: [['a lock is bridged without the word of the owner', 'if (dangerous && !mayBeDangerous) throw needsWord(dangerous);', '']],
+  },
+  {
+    file: 'src/bridge/ecosystems.ts',
+    rows: [
+      ['an ecosystem that nobody let in gets tokens', '(!one && !this.#isExpected(bridge))', '(!one && bridge < 0)'],
+      [
+        'an ecosystem whose token was revoked gets another one',
+        'one.bridge === bridge && this.#isRevoked(one)',
+        'one.bridge < 0 && this.#isRevoked(one)',
+      ],
+    ],
+  },
+  {
+    file: 'src/bridge/bridge-tokens.ts',
+    rows: [
+      [
+        'an ecosystem does what the owner has not chosen',
+        'permissions.every((permission) => token.permissions.includes(permission))',
+        'permissions.length > token.permissions.length - 1_000',
+      ],
+    ],
+  },
 ];
 
 const ofPlaces = PLACES.flatMap(({ rows, ...place }) => rows.map(([name, text, instead]): Mutation => ({ ...place, name, text, instead })));

@@ -76,9 +76,10 @@ export class BridgeStore {
   }
 
   /** Returns an id for the agent of a new ecosystem. An id is never used again, so that no rule for one holds for another. */
-  nextAgentId(): string {
+  nextAgentId(isTaken: (agentId: string) => boolean): string {
     const last = this.#store.get(NUMBERS, 'last-ecosystem');
-    const number = (typeof last === 'number' ? last : 0) + 1;
+    let number = (typeof last === 'number' ? last : 0) + 1;
+    while (isTaken(`ecosystem-${number}`)) number++;
     this.#store.set(NUMBERS, 'last-ecosystem', number);
     return `ecosystem-${number}`;
   }

@@ -49,7 +49,7 @@ export class Ecosystems {
     if (one?.isEnded || (!one && !this.#isExpected(bridge))) return false;
     if (one?.label === label) return true;
     const { fabricIndex, identity, vendorId } = fabric;
-    const { agentId, joinedAtMs, tokens } = one ?? { agentId: store.nextAgentId(), joinedAtMs: clock.now(), tokens: [] };
+    const { agentId, joinedAtMs, tokens } = one ?? { agentId: this.#nextAgentId(), joinedAtMs: clock.now(), tokens: [] };
     store.putEcosystem({ agentId, bridge, fabricIndex, identity, vendorId, label, joinedAtMs, tokens });
     return true;
   }
@@ -62,6 +62,12 @@ export class Ecosystems {
     const { store, clock } = this.#parts;
     const open = store.windowOf(bridge);
     return open !== undefined && clock.now() >= open.openedAtMs && clock.now() <= open.untilMs + COMMISSIONING_MS;
+  }
+
+  /** An agent that the owner named like an ecosystem keeps its name for itself. */
+  #nextAgentId(): string {
+    const taken = new Set(this.#parts.tokens.list().map(({ agentId }) => agentId));
+    return this.#parts.store.nextAgentId((agentId) => taken.has(agentId));
   }
 
   /** Gives each ecosystem of a bridge tokens for exactly `needs`, and ends its other tokens. */

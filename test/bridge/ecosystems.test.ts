@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { BridgeStore } from '../../src/bridge/bridge-store.ts';
 import { requireOneToken } from '../../src/bridge/bridge-tokens.ts';
 import { Ecosystems } from '../../src/bridge/ecosystems.ts';
-import type { TokenAuthority } from '../../src/core/auth/principal.ts';
+import { OWNER, type TokenAuthority } from '../../src/core/auth/principal.ts';
 import type { EcosystemFabric } from '../../src/core/devices/matter-bridge.ts';
 import { ManualClock } from '../manual-clock.ts';
 import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
@@ -96,6 +96,12 @@ describe('an ecosystem', () => {
     tokens.revoke('token-1');
     expect(ecosystems.settle(1, [APPLE])).toEqual([APPLE.fabricIndex]);
     expect(agents()).toEqual([]);
+  });
+
+  test('never gets the name of an agent that there is already', () => {
+    tokens.issue({ agentId: 'ecosystem-1', permissions: [LAMP], ttlMs: 60_000 }, OWNER);
+    join(APPLE);
+    expect(agents()).toEqual(['ecosystem-2']);
   });
 
   test('that nobody let in has to leave, without a token', () => {

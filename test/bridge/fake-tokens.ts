@@ -43,6 +43,10 @@ export class FakeTokens {
     return this.records.get(id);
   }
 
+  list(): readonly TokenRecord[] {
+    return [...this.records.values()];
+  }
+
   valid(): readonly string[] {
     return [...this.records.values()].filter(({ revokedAtMs }) => revokedAtMs === undefined).map(({ id }) => id);
   }

@@ -37,7 +37,7 @@ const add = toolCommand({
 });
 
 function addedText({ name, kind, bridge }: Readonly<Record<string, unknown>>): string {
-  return `${String(name)} is on bridge ${String(bridge)} as a ${String(kind).replaceAll('_', ' ')}`;
+  return `${String(name)} is on bridge ${String(bridge)}: ${String(kind).replaceAll('_', ' ')}`;
 }
 
 const remove = toolCommand({
