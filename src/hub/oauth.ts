@@ -13,7 +13,7 @@ import type { PeopleService } from '../auth/people/people-service.ts';
 import type { RuleStore } from '../auth/rules/rule-store.ts';
 import type { FetchPublic } from '../connectors/web/public-fetch.ts';
 import type { AuthorizationServer } from '../core/auth/oauth.ts';
-import { rootAgentOf, type TokenAuthority } from '../core/auth/principal.ts';
+import type { TokenAuthority } from '../core/auth/principal.ts';
 import type { HubContext } from '../core/context.ts';
 import { AtmoError } from '../core/errors.ts';
 
@@ -47,11 +47,9 @@ export function makeAuthorizationServer(inputs: ServerInputs): AuthorizationServ
   const clients = new OAuthClients({ store, time, clock, fetchDocument: documentFetch(fetchPublic) });
   const codes = new AuthorizationCodes({ store, time });
   const devices = new DeviceCodes({ store, time, clock });
-  const isAgent = (name: string) => tokens.list().some((record) => record.grant === undefined && rootAgentOf(record.agentId) === name);
-  const isTaken = (name: string) => people.find(name) !== undefined || isAgent(name);
-  const isInRules = (name: string) =>
-    rules.list().rules.some(({ when }) => [when.agent ?? []].flat().map(String).map(rootAgentOf).includes(name));
-  const agents = new ClientAgents({ store, isTaken, isInRules });
+  const isTaken = (id: string) => tokens.list().some(({ grant, agentId }) => grant === undefined && agentId === id);
+  const isInRules = (id: string) => rules.list().rules.some(({ when }) => [when.agent ?? []].flat().includes(id));
+  const agents = new ClientAgents({ store, time, isTaken, isInRules });
   const requests = new ConsentRequests({ store, time });
   return {
     endpoints: new TokenService({ audit, logger, time, clients, codes, devices, grants }),

@@ -164,7 +164,7 @@ test('the command line shows the client of each token, and ending the token ends
   const env = { ...process.env, ATMO_STATE_DIR: join(dir, 'hub'), ATMO_HTTP_PORT: String(port) };
   const atmo = async (...words: readonly string[]) => (await promisify(execFile)(process.execPath, [MAIN, ...words], { env })).stdout;
   const row = (await atmo('tokens')).split('\n').find((line) => line.includes('Claude AI') && line.includes('valid'));
-  expect(row).toMatch(/^[0-9a-f]+ +claude-ai/);
+  expect(row).toMatch(/^[0-9a-f]+ +monitor\/claude-ai/);
   await atmo('token', 'revoke', row?.split(' ')[0] ?? '');
   const gone = await fetch(`${hub.url}/oauth/token`, {
     method: 'POST',

@@ -26,6 +26,8 @@ export interface Requester {
   readonly keys: readonly string[];
   /** Absent for the owner and the hub itself, and in records of earlier versions. */
   readonly tokenId?: string;
+  /** True for an application to which a person gave access by OAuth, and not for what comes from its token. */
+  readonly isApplication?: true;
 }
 
 /** An approval request as stored. Its state is `open` until it is used, denied, expired or withdrawn. `given` lists the approvals. */
@@ -82,7 +84,13 @@ export function recordOf(request: ApprovalRequest, circumstances: Circumstances)
 }
 
 function requesterOf({ kind, id, token }: Principal): Requester {
-  return { kind, id, keys: token?.keys ?? [], ...(token && { tokenId: token.id }) };
+  return {
+    kind,
+    id,
+    keys: token?.keys ?? [],
+    ...(token && { tokenId: token.id }),
+    ...(token?.grant !== undefined && { isApplication: true }),
+  };
 }
 
 /** Returns whether the requester or one of its ancestors has the person's name. Returns false for calls of the owner. */

@@ -401,13 +401,14 @@ function decidingKey(record: ApprovalRecord, decision: SignedDecision, keys: rea
 }
 
 /**
- * Returns whether the key is a passkey of the person who made the call directly, and may approve it. A passkey signs only when its device
- * has verified the person, so nobody can approve for a person whose login was stolen. What acts under the person's login needs another
- * approver. So does what several persons approve, what only a rule lets people approve, administration and programs.
+ * Returns whether the key is a passkey of the person who made the call directly, or to whose application it belongs, and may approve it. A
+ * passkey signs only when its device has verified the person, so nobody can approve for a person whose login was stolen. What else acts under
+ * the person's login needs another approver. So does what several persons approve, what only a rule lets people approve, administration and programs.
  */
 function isOwnPasskeyEnough(record: ApprovalRecord, { passkey, person }: EnrolledKey): boolean {
   const { requester, needed, effects, kinds = ['administration'] } = record;
-  if (passkey === undefined || requester.id !== person || needed !== 1) return false;
+  if (passkey === undefined || needed !== 1) return false;
+  if (requester.id !== person && requester.isApplication !== true) return false;
   const isDangerous = effects.some(({ risk }) => risk === 'dangerous');
   return isDangerous && !kinds.includes('administration') && !kinds.includes('programs');
 }

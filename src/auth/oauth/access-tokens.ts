@@ -1,19 +1,17 @@
-import type { Principal } from '../../core/auth/principal.ts';
+import { isOfApplication, type Principal, TOKEN_SKEW_MS } from '../../core/auth/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 
 /** The access token of a grant. */
 export interface GrantedToken {
   readonly grantId: string;
-  /** Name under which the person calls tools who gave the grant. */
-  readonly grantedBy: string;
   /** Paths of the hub for which the token is good, and all below them. */
   readonly paths: readonly string[];
   readonly expiresAtMs: number;
 }
 
 /**
- * Knows which tokens belong to a grant of OAuth, and for which addresses of the hub each is good (RFC 8707 §2.2). All other tokens are good
- * for every address.
+ * Knows which tokens belong to a grant of OAuth, and for which addresses of the hub each is good (RFC 8707 §2.2). A token of an application
+ * whose grant this hub does not know is good for no address; it comes from another hub, or from a state that was restored since.
  */
 export class GrantedTokens {
   readonly #tokens = new Map<string, GrantedToken>();
@@ -23,7 +21,7 @@ export class GrantedTokens {
 
   /** Adds a token, and forgets those that have expired. */
   add(tokenId: string, token: GrantedToken, nowMs: number): void {
-    for (const [id, { expiresAtMs }] of this.#tokens) if (expiresAtMs + MARGIN_MS < nowMs) this.#tokens.delete(id);
+    for (const [id, { expiresAtMs }] of this.#tokens) if (expiresAtMs + 2 * TOKEN_SKEW_MS < nowMs) this.#tokens.delete(id);
     this.#tokens.set(tokenId, token);
   }
 
@@ -34,26 +32,32 @@ export class GrantedTokens {
 
   /**
    * Returns the principal, with its grant if its token belongs to one. Throws TOKEN_INVALID if the token, or the one that it comes from,
-   * belongs to a grant for another address than that of the operation, which is written like `POST /mcp`. Otherwise calls the listeners.
+   * belongs to a grant for another address than that of the operation, which is written like `POST /mcp`, or to a grant that is not known here.
+   * Otherwise calls the listeners.
    */
   admit(principal: Principal, operation: string): Principal {
     const root = principal.token?.chain[0] ?? '';
     const token = this.#tokens.get(root);
+    if (!token && isOfApplication(principal)) {
+      throw new AtmoError(
+        'TOKEN_INVALID',
+        'The token was given to an application by another hub, or its access has ended; ask there again',
+      );
+    }
     if (!token) return principal;
     const path = operation.slice(operation.indexOf(' ') + 1).replace(/[?#].*$/s, '');
     if (!token.paths.some((own) => path === own || path.startsWith(`${own}/`))) {
       throw new AtmoError('TOKEN_INVALID', `The token was given for ${token.paths.join(' and ')} of this hub and is good for nothing else`);
     }
     for (const listener of this.#listeners) listener(root, token.grantId);
-    return this.#withGrant(principal, token);
+    return this.#withGrant(principal, token.grantId);
   }
 
-  /** A token that an agent has derived acts for the same person, but it is not renewed with the grant. */
-  #withGrant(principal: Principal, { grantId: grant, grantedBy }: GrantedToken): Principal {
+  /** A token that an agent has derived stands for itself alone: it is not renewed with the grant. */
+  #withGrant(principal: Principal, grant: string): Principal {
     const { token } = principal;
-    if (!token) return principal;
-    const facts = { ...token, grantedBy, ...(token.chain.length === 1 && { grant }) };
-    const marked = this.#marked.get(principal) ?? { ...principal, token: facts };
+    if (token?.chain.length !== 1) return principal;
+    const marked = this.#marked.get(principal) ?? { ...principal, token: { ...token, grant } };
     this.#marked.set(principal, marked);
     return marked;
   }
@@ -64,6 +68,3 @@ export class GrantedTokens {
     return () => this.#listeners.delete(listener);
   }
 }
-
-/** A token is accepted for some time after its expiry, because clocks differ. */
-const MARGIN_MS = 120_000;

@@ -1,24 +1,35 @@
+import { isReservedName } from '../../core/auth/principal.ts';
+import type { TrustedTime } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
-import { objectOf } from '../../core/json.ts';
+import { type Json, objectOf } from '../../core/json.ts';
+import { agentNameOf } from '../people/household.ts';
 
 const SPACE = 'oauth.agents';
 const MAX_NAME_LENGTH = 48;
-/** Names that mean something else in the audit log and for people, and can never be those of an application. */
-const RESERVED: ReadonlySet<string> = new Set(['owner', 'hub', 'nobody', 'replay', 'monitor', 'preview']);
 /** Longer than a grant lasts, so that a person who gives access again meets the same agent. */
 const KEPT_MS = 400 * 86_400_000;
 const MAX_SUFFIX = 1_000;
+/** Names that are kept for one person. */
+const MAX_OF_PERSON = 64;
 
 interface AgentParts extends Pick<HubContext, 'store'> {
-  /** Returns whether a person or another agent has this name. */
-  readonly isTaken: (name: string) => boolean;
+  readonly time: Pick<TrustedTime, 'now'>;
+  /** Returns whether another agent has this id. */
+  readonly isTaken: (id: string) => boolean;
   /** Returns whether the owner's rules name this agent. A client that is new must not find exceptions there that were made for another. */
-  readonly isInRules: (name: string) => boolean;
+  readonly isInRules: (id: string) => boolean;
+}
+
+interface NamedAgent {
+  readonly id: string;
+  readonly person: string;
+  readonly clientId: string;
+  readonly atMs: number;
 }
 
 /**
- * Names the agents of clients. A client has one agent for each person, always the same, so that what people have refused to it holds on if
- * it asks again; no other client and no person ever has its name.
+ * Names the agents of clients. An agent of a client belongs to the person who gave access, like the agents that the person has made: `ann/claude-ai`.
+ * So the person's rules, refusals and limits hold for it. It stays the same if the client asks again.
  */
 export class ClientAgents {
   readonly #parts: AgentParts;
@@ -27,24 +38,40 @@ export class ClientAgents {
     this.#parts = parts;
   }
 
-  /** Returns the name of the agent of a client, made of what the client calls itself: `claude-ai`, or `claude-ai-2` if that is taken. */
-  nameFor(client: { readonly id: string; readonly name: string }, person: string): string {
-    const known = this.#parts.store.entries(SPACE);
-    const owner = `${person} ${client.id}`;
-    const own = known.find(({ key, value }) => objectOf(value).owner === owner && !this.#parts.isTaken(key))?.key;
-    const names = new Set(known.map(({ key }) => key));
-    const name = own ?? this.#free(slugOf(client.name), names);
-    this.#parts.store.set(SPACE, name, { owner }, { ttlMs: KEPT_MS });
-    return name;
+  /** Returns the id of a client's agent, made of what the client calls itself: `ann/claude-ai`, or `ann/claude-ai-2` if that is taken. */
+  idFor(client: { readonly id: string; readonly name: string }, person: string): string {
+    const known = this.#of(person);
+    const own = known.find(({ clientId }) => clientId === client.id);
+    const id = own?.id ?? this.#free(`${agentNameOf({ name: person })}/${slugOf(client.name)}`, known);
+    const [oldest] = known;
+    if (!own && known.length >= MAX_OF_PERSON && oldest) this.#parts.store.delete(SPACE, oldest.id);
+    this.#parts.store.set(SPACE, id, { person, clientId: client.id, atMs: this.#parts.time.now() }, { ttlMs: KEPT_MS });
+    return id;
   }
 
-  #free(slug: string, names: ReadonlySet<string>): string {
-    const { isTaken, isInRules } = this.#parts;
-    const isFree = (name: string) => !RESERVED.has(name) && !names.has(name) && !isTaken(name) && !isInRules(name);
-    if (isFree(slug)) return slug;
-    for (let suffix = 2; suffix < MAX_SUFFIX; suffix++) if (isFree(`${slug}-${suffix}`)) return `${slug}-${suffix}`;
-    return this.#free(`${slug}-x`, names);
+  /** Returns the agents of a person's clients, first the one to which access was given the longest time ago. */
+  #of(person: string): readonly NamedAgent[] {
+    const known = this.#parts.store.entries(SPACE).flatMap(({ key, value }) => readAgent(key, value) ?? []);
+    return known.filter((agent) => agent.person === person).sort((a, b) => a.atMs - b.atMs);
   }
+
+  #free(wanted: string, known: readonly NamedAgent[]): string {
+    const { isTaken, isInRules } = this.#parts;
+    const isFree = (id: string) => !known.some((agent) => agent.id === id) && !isTaken(id) && !isInRules(id);
+    if (isFree(wanted) && !isReservedName(nameIn(wanted))) return wanted;
+    for (let suffix = 2; suffix < MAX_SUFFIX; suffix++) if (isFree(`${wanted}-${suffix}`)) return `${wanted}-${suffix}`;
+    return this.#free(`${wanted}-x`, known);
+  }
+}
+
+function nameIn(id: string): string {
+  return id.slice(id.indexOf('/') + 1);
+}
+
+function readAgent(id: string, value: Json): NamedAgent | undefined {
+  const { person, clientId, atMs } = objectOf(value);
+  if (typeof person !== 'string' || typeof clientId !== 'string' || typeof atMs !== 'number') return undefined;
+  return { id, person, clientId, atMs };
 }
 
 function slugOf(name: string): string {

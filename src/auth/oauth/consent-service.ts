@@ -131,7 +131,7 @@ export class ConsentService implements OAuthConsent {
   }
 
   #draftOf({ clientId, client, issuer, resource }: PendingRequest, { name, role }: Person, given: ConsentPreview): GrantDraft {
-    const agentId = this.#ports.agents.nameFor({ id: clientId, name: client.name }, name);
+    const agentId = this.#ports.agents.idFor({ id: clientId, name: client.name }, name);
     const { host: clientHost } = client;
     const about = { clientId, clientName: client.name, agentId, person: name, role, issuer, resource, ...present({ clientHost }) };
     return { ...about, ...given, consentedAtMs: this.#ports.time.now() };

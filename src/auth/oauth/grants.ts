@@ -8,7 +8,6 @@ import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { Service } from '../../core/lifecycle.ts';
 import { recordNote } from '../../core/storage/audit-sink.ts';
-import { agentNameOf } from '../people/household.ts';
 import { admittedUntil, grantsOf } from '../people/person-grants.ts';
 import type { GrantedToken, GrantedTokens } from './access-tokens.ts';
 import {
@@ -238,7 +237,10 @@ export class OAuthGrants implements Service {
   #onRevoked(tokenId: string): void {
     if (this.#replaced.has(tokenId)) return;
     const grantId = this.#ports.tokens.find(tokenId)?.grant;
-    if (grantId !== undefined) void this.end(grantId, 'token_revoked');
+    if (grantId === undefined) return;
+    this.end(grantId, 'token_revoked').catch((thrown: unknown) => {
+      this.#ports.logger.warn('oauth.grant_not_ended', { grant: grantId, problem: toAtmoError(thrown).message });
+    });
   }
 
   #withUse(grant: StoredGrant): StoredGrant {
@@ -269,8 +271,8 @@ export class OAuthGrants implements Service {
   }
 }
 
-function grantedToken({ id: grantId, person, resource }: StoredGrant, expiresAtMs: number): GrantedToken {
-  return { grantId, grantedBy: agentNameOf({ name: person }), paths: resource.paths, expiresAtMs };
+function grantedToken({ id: grantId, resource }: StoredGrant, expiresAtMs: number): GrantedToken {
+  return { grantId, paths: resource.paths, expiresAtMs };
 }
 
 /** Returns the id of a valid access token; undefined for any other text. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { mayRoleApprove, type PeopleDirectory, type Person, type PersonLimits, type PersonRole } from '../../core/auth/people.ts';
-import type { Principal } from '../../core/auth/principal.ts';
+import { isReservedName, type Principal } from '../../core/auth/principal.ts';
 import type { TrustedTime } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
 import { AtmoError } from '../../core/errors.ts';
@@ -52,8 +52,8 @@ export class Household implements PeopleDirectory {
 
   /** Stores a new person. Throws VALIDATION_ERROR (malformed), CONFLICT (the name is taken, or too many persons) or STORAGE_FAILED. */
   add(person: Person): void {
-    if (person.name === OWNERS_AGENT) {
-      throw new AtmoError('VALIDATION_ERROR', `${OWNERS_AGENT} is the name of the owner's page; choose another name`);
+    if (person.name !== OWNER_NAME && isReservedName(person.name)) {
+      throw new AtmoError('VALIDATION_ERROR', `${person.name} is a name that the hub uses itself; choose another name`);
     }
     requireSoundPerson(person);
     const records = this.#records();

@@ -89,10 +89,7 @@ export class PeopleService implements PeopleAdministration, SignInService, Servi
   }
 
   personOf(principal: Principal): Person | undefined {
-    const person = this.#ports.household.personOf(principal);
-    // An application that calls itself like a person is not that person.
-    const root = principal.token?.chain[0];
-    return person && root !== undefined && this.#ports.tokens.find(root)?.grant !== undefined ? undefined : person;
+    return this.#ports.household.personOf(principal);
   }
 
   async add(person: Person): Promise<void> {
@@ -286,8 +283,11 @@ export class PeopleService implements PeopleAdministration, SignInService, Servi
     throw new AtmoError('CONFLICT', `${name} has the only keys that may approve; let somebody else approve first`);
   }
 
+  /** Revokes a person's tokens and those that come from them. The tokens of applications end with or in their grants. */
   #revokeAllTokens(name: string): void {
-    for (const { id, agentId } of this.#validTokens()) if (rootAgentOf(agentId) === name) this.#ports.tokens.revoke(id);
+    for (const { id, agentId, grant } of this.#validTokens()) {
+      if (rootAgentOf(agentId) === name && grant === undefined) this.#ports.tokens.revoke(id);
+    }
   }
 
   #revokeTokensOf(signInId: string): void {

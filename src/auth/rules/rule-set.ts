@@ -134,8 +134,6 @@ type Truth = 'yes' | 'no' | 'unforeseen';
 interface CallView {
   readonly call: CallToJudge;
   readonly agent: readonly string[];
-  /** Name of the person for whom the agent acts; absent for an agent that no person has given access to by OAuth. */
-  readonly actsFor: string | undefined;
   /** Current and former names of the tool, each split into segments. */
   readonly tools: readonly (readonly string[])[];
   /** Minute of the week; undefined while the hub's clock is not trusted. */
@@ -160,9 +158,7 @@ interface Condition<View> {
 const DEVICE_PATH_LENGTH = 4;
 
 function viewCall(call: CallToJudge, context: RuleContext): CallView {
-  const { id, token } = call.principal;
-  const tools = [call.toolId, ...call.formerToolIds].map(toolSegments);
-  return { call, agent: id.split('/'), actsFor: token?.grantedBy, tools, ...context };
+  return { call, agent: call.principal.id.split('/'), tools: [call.toolId, ...call.formerToolIds].map(toolSegments), ...context };
 }
 
 function viewEffect(effect: Effect, facts: DeviceFacts): EffectView {
@@ -179,11 +175,11 @@ function callConditions(terms: RuleTerms): readonly Condition<CallView>[] {
         (view: CallView) => kind.includes(kindOf(view)),
         (view) => `the caller is ${kindOf(view) === 'owner' ? 'the owner' : 'an agent'}`,
       ),
-    agent && {
-      test: (view: CallView): Truth => agentTruth(agent, view),
-      words: ({ call, actsFor }: CallView) =>
-        `the agent is ${call.principal.id}${actsFor === undefined ? '' : `, which acts for ${actsFor}`}`,
-    },
+    agent &&
+      condition(
+        (view: CallView) => kindOf(view) === 'agent' && anyOf(agent, view.agent),
+        ({ call }) => `the agent is ${call.principal.id}`,
+      ),
     tool &&
       condition(
         ({ tools }: CallView) => tools.some((name) => anyOf(tool, name)),
@@ -260,16 +256,6 @@ function isOneOf(wanted: readonly string[], has: ReadonlySet<string>): boolean {
 
 function anyOf(patterns: readonly NamePattern[], name: readonly string[]): boolean {
   return patterns.some((pattern) => matches(pattern, name));
-}
-
-/**
- * Returns whether a rule about agents is about the caller. For an application to which a person gave access, rules about this person hold
- * if they deny or ask, and not if they allow: an application must not do what the person may not, and what the person may is for people.
- */
-function agentTruth(patterns: readonly NamePattern[], view: CallView): Truth {
-  if (kindOf(view) !== 'agent') return 'no';
-  if (anyOf(patterns, view.agent)) return 'yes';
-  return view.actsFor !== undefined && anyOf(patterns, [view.actsFor]) ? 'unforeseen' : 'no';
 }
 
 /** Returns the kind of the caller. Every caller except the owner counts as an agent. */

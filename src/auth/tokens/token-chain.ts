@@ -9,6 +9,7 @@ import { decodeClaims, encodeClaims, excessOf, refuseToken, type TokenClaims } f
 
 /** Largest number of links in a token: a root and three child links. */
 export const MAX_TOKEN_DEPTH = 4;
+const MAX_ROOT_NAMES = 2;
 
 const ROOT_AAD: Uint8Array = Buffer.from('atmosphere-edge token v1', 'utf8');
 
@@ -37,7 +38,8 @@ export function signChild(parent: Uint8Array, claims: TokenClaims, key: KeyObjec
 export function verifyChain(bytes: Uint8Array, keyOfIssuer: (hubId: string) => string | undefined): ClaimChain {
   const [rootLink, ...childLinks] = linksOf(bytes);
   const root = verifyLink(rootLink, ROOT_AAD, ({ issuer }) => keyOfIssuer(issuer));
-  if (root.subject.includes('/')) refuseToken('its first link is not for an agent of its own');
+  // The agent of an application has the name of the person before its own.
+  if (root.subject.split('/').length > MAX_ROOT_NAMES) refuseToken('its first link is not for an agent of its own');
   const chain: [TokenClaims, ...TokenClaims[]] = [root];
   let parent = root;
   let parentLink = rootLink;

@@ -1,6 +1,6 @@
 import { type CborValue, decodeCbor, encodeCbor } from '../../codec/cbor.ts';
 import { excessPermissions, parseGrant, requireGrant } from '../../core/auth/permission.ts';
-import { AGENT_NAME, LONGEST_TOKEN_SECONDS, type RateLimit, type TokenRequest } from '../../core/auth/principal.ts';
+import { AGENT_NAME, isNameOfOther, LONGEST_TOKEN_SECONDS, type RateLimit, type TokenRequest } from '../../core/auth/principal.ts';
 import { AtmoError, type ErrorCode } from '../../core/errors.ts';
 import { type JsonObject, present } from '../../core/json.ts';
 
@@ -195,15 +195,13 @@ const MIN_TTL_MS = 60_000;
 /** Longest lifetime of a token: 400 days. */
 export const MAX_TTL_MS = LONGEST_TOKEN_SECONDS * 1_000;
 
-/** In the audit log and in events, these names stand for something other than an agent. No agent may have such a name. */
-const RESERVED_NAMES: ReadonlySet<string> = new Set(['owner', 'hub', 'nobody', 'replay']);
-
 /** Checks a token request. Returns its permissions, sorted and without duplicates. Throws VALIDATION_ERROR if a claim is invalid. */
 export function checkTokenRequest(request: TokenRequest): readonly string[] {
-  const { agentId, ttlMs } = request;
-  if (!AGENT_NAME.test(agentId))
+  const { agentId, ttlMs, grant } = request;
+  const names = agentId.split('/');
+  if (names.length !== (grant ? 2 : 1) || !names.every((name) => AGENT_NAME.test(name)))
     refuseRequest(`The agent id ${JSON.stringify(agentId.slice(0, 80))} is not of the form ${AGENT_NAME.source}`);
-  if (RESERVED_NAMES.has(agentId)) refuseRequest(`The agent id ${agentId} means somebody else here; choose another`);
+  if (names.some(isNameOfOther)) refuseRequest(`The agent id ${agentId} means somebody else here; choose another`);
   if (!(ttlMs >= MIN_TTL_MS && ttlMs <= MAX_TTL_MS)) refuseRequest('A token lasts from 60 seconds to 400 days');
   checkLimits(request);
   return checkPermissions(request.permissions);

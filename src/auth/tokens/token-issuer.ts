@@ -156,7 +156,7 @@ export class TokenIssuer implements TokenAuthority {
     if (leaf.key !== this.#ports.hub.publicKey) {
       throw denied(`The token of ${by.id} is bound to a key that this hub does not have; sign the child token with that key`);
     }
-    if (chain.length >= MAX_TOKEN_DEPTH)
+    if (leaf.subject.split('/').length >= MAX_TOKEN_DEPTH)
       throw denied(`The token of ${by.id} is the ${MAX_TOKEN_DEPTH}th of its chain; none can come from it`);
     return leaf;
   }

@@ -24,8 +24,6 @@ export interface TokenFacts {
   readonly maxHops?: number;
   /** Id of the grant of OAuth to which the token belongs. Its next tokens stand for the same access. */
   readonly grant?: string;
-  /** Name under which the person calls tools who gave that grant. What the rules deny this person is denied to the application too. */
-  readonly grantedBy?: string;
   /** Rate limits of all tokens in the chain. Each call counts towards all of these limits. */
   readonly rateLimits: readonly (RateLimit & { readonly tokenId: string })[];
 }
@@ -79,6 +77,21 @@ export interface Authenticator {
 /** Pattern of an agent's name. An agent of the owner has its name as id; a child agent has `<parent's id>/<name>` as id. */
 export const AGENT_NAME = /^[a-z0-9][a-z0-9_.-]{0,63}$/;
 
+/** Names that stand for something other than an agent in the audit log and in events. No token has one. */
+const NAMES_OF_OTHERS: ReadonlySet<string> = new Set(['owner', 'hub', 'nobody', 'replay']);
+/** Names of the hub's own agents: the owner's page, previews of calls, and the bridge with the ecosystems that it serves. */
+const NAMES_OF_HUB = /^(?:monitor|preview|bridge|ecosystem-\d+)$/;
+
+/** Returns whether a name stands for something other than an agent, so that no token may have it. */
+export function isNameOfOther(name: string): boolean {
+  return NAMES_OF_OTHERS.has(name);
+}
+
+/** Returns whether a name means something in the hub itself, so that no person and no application may have it. */
+export function isReservedName(name: string): boolean {
+  return isNameOfOther(name) || NAMES_OF_HUB.test(name);
+}
+
 /** Returns an agent's first ancestor, as an id or a `principalKey` like the argument. The ancestor and its descendants share limits. */
 export function rootAgentOf(idOrKey: string): string {
   return idOrKey.split('/', 1)[0] ?? idOrKey;
@@ -96,6 +109,14 @@ export function isSelfOrDescendant(id: string, ancestor: string): boolean {
 export function foreignAgentId(id: string, hubId: string): string {
   const [root = id, ...children] = id.split('/');
   return root.includes('@') ? id : [`${root}@${hubId}`, ...children].join('/');
+}
+
+/**
+ * Returns whether the agent is an application to which a person gave access by OAuth, or comes from one. Its root token is the only one whose
+ * agent has the name of a person before its own: `ann/claude-ai`.
+ */
+export function isOfApplication({ id, token }: Principal): boolean {
+  return token !== undefined && id.split('/').length > token.chain.length;
 }
 
 /** Returns the id of the hub to which an agent belongs, read from the agent's id; undefined for an agent of this hub. */
@@ -192,7 +213,10 @@ export const LONGEST_TOKEN_SECONDS = 400 * 86_400;
 
 /** A request for a new token. */
 export interface TokenRequest {
-  /** Name of the agent, which matches `AGENT_NAME`. The id of a child agent is the parent's id, a slash and this name. */
+  /**
+   * Name of the agent, which matches `AGENT_NAME`. The id of a child agent is the parent's id, a slash and this name. With `grant`, the name of
+   * a person, a slash and the name of the application.
+   */
   readonly agentId: string;
   readonly permissions: readonly string[];
   readonly ttlMs: number;

@@ -137,6 +137,23 @@ describe('a passkey', () => {
     await expect(decide({ principal: { ...ANN, id: 'ann/helper' } })).rejects.toThrow(/acts under/);
   });
 
+  const token = { id: 'a1', chain: ['a1'], text: '', expiresAtMs: 0, keys: [], rateLimits: [] };
+  const ofApplication: Principal = { ...ANN, id: 'ann/claude-ai', token: { ...token, grant: 'b2' } };
+
+  test('approves what an application of its own person asks for, and nothing that comes from the token of the application', async () => {
+    const { decide } = await withPasskey();
+    expect((await decide({ principal: ofApplication })).state).toBe('approved');
+    await expect(decide({ principal: { ...ofApplication, token }, callHash: '88'.repeat(32) })).rejects.toThrow(/acts under/);
+  });
+
+  test('of its own person is not enough for an application where two persons have to approve, and another key never is', async () => {
+    const { decide, enrol, file, say } = await withPasskey();
+    await expect(decide({ principal: ofApplication, personsNeeded: 2 })).rejects.toThrow(/acts under/);
+    const software = await enrol('ann');
+    const view = await file(requestOf({ principal: ofApplication, callHash: '77'.repeat(32) }));
+    await expect(say(view, software)).rejects.toThrow(/acts under/);
+  });
+
   test.each<[string, Partial<ApprovalRequest>]>([
     ['two persons have to approve', { personsNeeded: 2 }],
     ['only a rule asks for people', { effects: [{ permission: 'device:control:lamp', risk: 'low', target: 'lamp/1/OnOff/On' }] }],

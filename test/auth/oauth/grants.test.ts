@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { GrantedTokens } from '../../../src/auth/oauth/access-tokens.ts';
+import { OWNER } from '../../../src/core/auth/principal.ts';
 import { HOST, TOKEN } from '../../http/http-fixture.ts';
 import { ANN, browser, TIM } from '../people/people-fixture.ts';
+import { tokenServices } from '../tokens/token-fixture.ts';
 import { oauthLab } from './oauth-fixture.ts';
 
 const DAY_MS = 86_400_000;
@@ -172,22 +175,22 @@ describe('an access', () => {
     expect((await lab.refresh(clientId, renewal)).status).toBe(200);
   });
 
-  test('has an agent named like its client, the same when it asks again and another than that of anybody else', async () => {
+  test('has an agent below its person that is named like its client, the same when it asks again', async () => {
     const lab = await oauthLab();
     const ann = await lab.signedInToken(ANN);
     const agentOf = (access: string) => lab.tokens.issuer.inspect(access).principal.id;
     const { access, clientId } = await lab.connected({ token: ann });
-    expect(agentOf(access)).toBe('claude-ai');
-    expect(agentOf((await lab.connected({ token: ann })).access)).toBe('claude-ai-2');
+    expect(agentOf(access)).toBe('ann/claude-ai');
+    expect(agentOf((await lab.connected({ token: ann })).access)).toBe('ann/claude-ai-2');
+    expect(agentOf((await lab.connected()).access)).toBe('monitor/claude-ai');
     const again = await lab.consent(lab.query(clientId), ann);
-    expect(agentOf((await lab.exchange(clientId, again.searchParams.get('code') ?? '')).json.access_token)).toBe('claude-ai');
+    expect(agentOf((await lab.exchange(clientId, again.searchParams.get('code') ?? '')).json.access_token)).toBe('ann/claude-ai');
     for (const [name, agent] of [
-      ['Ann', 'ann-2'],
-      ['Owner', 'owner-2'],
-      ['monitor', 'monitor-2'],
-      ['hub', 'hub-2'],
-      ['Żółć', 'zo-c'],
-      ['日本', 'application'],
+      ['Ann', 'ann/ann'],
+      ['Owner', 'ann/owner-2'],
+      ['ecosystem 1', 'ann/ecosystem-1-2'],
+      ['Żółć', 'ann/zo-c'],
+      ['日本', 'ann/application'],
     ]) {
       const other = await lab.register({ client_name: name });
       const code = (await lab.consent(lab.query(other), ann)).searchParams.get('code') ?? '';
@@ -195,28 +198,40 @@ describe('an access', () => {
     }
   });
 
-  test('has no name for which the rules of the owner hold something ready', async () => {
-    const lab = await oauthLab({ agentsInRules: ['claude-ai', 'claude-ai-2/*'] });
+  test('has no name for which the rules of the owner hold something ready, and none of an agent of its person', async () => {
+    const lab = await oauthLab({ agentsInRules: ['monitor/claude-ai', 'ann/*'] });
     const { access } = await lab.connected();
-    expect(lab.tokens.issuer.inspect(access).principal.id).toBe('claude-ai-3');
+    expect(lab.tokens.issuer.inspect(access).principal.id).toBe('monitor/claude-ai-2');
+    const ann = await lab.signedInToken(ANN);
+    lab.tokens.issuer.issue({ agentId: 'claude-ai', permissions: ['device:read:*'], ttlMs: 3_600_000 }, lab.tokens.issuer.principalOf(ann));
+    const { access: ofAnn } = await lab.connected({ token: ann });
+    expect(lab.tokens.issuer.inspect(ofAnn).principal.id).toBe('ann/claude-ai-2');
   });
 
-  test('carries the person for whom it acts, so that rules about the person bind it', async () => {
+  test('makes its agent no person, also where a person has the name of the application', async () => {
     const lab = await oauthLab();
     const { access } = await lab.connected({ token: await lab.signedInToken(ANN) });
-    const authenticated = await lab.authenticator.authenticate({ bearer: access, operation: 'POST /mcp' });
-    expect(authenticated.principal.token).toMatchObject({ grantedBy: 'ann', grant: expect.stringMatching(/^[0-9a-f]{32}$/) });
-    expect((await lab.authenticator.authenticate({ bearer: access, operation: 'POST /mcp' })).principal).toBe(authenticated.principal);
-    const { access: ofOwner } = await lab.connected();
-    const { principal } = await lab.authenticator.authenticate({ bearer: ofOwner, operation: 'POST /mcp' });
-    expect(principal.token?.grantedBy).toBe('monitor');
-  });
-
-  test('of an application that a later person is called like makes it no person', async () => {
-    const lab = await oauthLab();
-    const { access } = await lab.connected();
     await lab.people.add({ ...ANN, name: 'claude-ai' });
     expect(lab.people.personOf(lab.tokens.issuer.inspect(access).principal)).toBeUndefined();
+    expect((await lab.open(lab.query(await lab.register()), access)).status).toBe(401);
+  });
+
+  test('is good at no address of another hub of the mesh, nor are the tokens that come from it', async () => {
+    const lab = await oauthLab();
+    const { access } = await lab.connected({ token: await lab.signedInToken(ANN) });
+    const { issuers, verifier: other } = await tokenServices({ clock: lab.clock });
+    issuers.set(lab.tokens.hub.hubId, lab.tokens.hub.publicKey);
+    const { principal } = other.verify(access);
+    expect(principal.id).toBe(`ann@${lab.tokens.hub.hubId}/claude-ai`);
+    const child = lab.tokens.issuer.issue(
+      { agentId: 'helper', permissions: ['device:read:@type/light'], ttlMs: 600_000 },
+      lab.tokens.issuer.principalOf(access),
+    );
+    for (const foreign of [principal, other.verify(child.token).principal]) {
+      expect(() => new GrantedTokens().admit(foreign, 'POST /mcp')).toThrow(/another hub/);
+    }
+    const plain = lab.tokens.issuer.issue({ agentId: 'kitchen', permissions: ['device:read:*'], ttlMs: 600_000 }, OWNER);
+    expect(new GrantedTokens().admit(other.verify(plain.token).principal, 'POST /mcp').id).toBe(`kitchen@${lab.tokens.hub.hubId}`);
   });
 
   test('is listed with its client, person, agent, rights and last use', async () => {
@@ -225,11 +240,11 @@ describe('an access', () => {
     lab.clock.advance(60_000);
     await lab.get('/mcp', access);
     const [grant] = (await lab.get('/api/v1/oauth/grants', TOKEN)).json.grants;
-    expect(grant).toMatchObject({ client_name: 'Claude AI', client_host: 'chat.example', agent_id: 'claude-ai', person: 'ann' });
+    expect(grant).toMatchObject({ client_name: 'Claude AI', client_host: 'chat.example', agent_id: 'ann/claude-ai', person: 'ann' });
     expect(Date.parse(grant.last_used_at) - Date.parse(grant.created_at)).toBe(60_000);
     expect(Date.parse(grant.expires_at)).toBe(Date.parse(grant.created_at) + 90 * DAY_MS);
     expect(lab.tokens.issuer.list().find((record) => record.grant === grant.id)).toMatchObject({
-      agentId: 'claude-ai',
+      agentId: 'ann/claude-ai',
       client: 'Claude AI',
     });
   });

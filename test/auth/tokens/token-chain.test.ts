@@ -191,7 +191,7 @@ describe('every field of a token', () => {
     expect(refusal(signedRoot(fieldsOf(setup.rootClaims()).set(-70_001, permissions)))?.code).toBe('TOKEN_INVALID');
   });
 
-  test.each(['Owner', '', 'a b', 'light-agent/', '/x', 'a//b', 'a/b', '../a', 'a'.repeat(65), 'é'])(
+  test.each(['Owner', '', 'a b', 'light-agent/', '/x', 'a//b', 'a/b/c', '../a', 'a'.repeat(65), 'é'])(
     'the agent id %j is refused for a root',
     (subject) => {
       expect(refusal(signedRoot(fieldsOf(setup.rootClaims()).set(2, subject)))?.code).toBe('TOKEN_INVALID');
