@@ -151,7 +151,8 @@ async function openPeople(
 ): Promise<{ readonly people: PeopleService; readonly grants: OAuthGrants }> {
   const { audit, time } = identity;
   const household = new Household({ store, approvers });
-  const grants = makeGrants({ audit, logger, store, time, tokens, granted, household });
+  const signIns = new SignInStore({ store });
+  const grants = makeGrants({ audit, logger, store, time, tokens, granted, household, signIns });
   await stack.start(grants);
   const invitations = new Invitations({ store, time });
   const people = new PeopleService({
@@ -161,7 +162,7 @@ async function openPeople(
     time,
     household,
     invitations,
-    signIns: new SignInStore({ store }),
+    signIns,
     tokens,
     grants,
     approvers,

@@ -10,6 +10,7 @@ import { type FetchDocument, OAuthClients } from '../auth/oauth/oauth-client.ts'
 import { TokenService } from '../auth/oauth/token-service.ts';
 import type { Household } from '../auth/people/household.ts';
 import type { PeopleService } from '../auth/people/people-service.ts';
+import type { SignInStore } from '../auth/people/sign-in-store.ts';
 import type { RuleStore } from '../auth/rules/rule-store.ts';
 import type { FetchPublic } from '../connectors/web/public-fetch.ts';
 import type { AuthorizationServer } from '../core/auth/oauth.ts';
@@ -24,11 +25,12 @@ interface GrantInputs extends Pick<HubContext, 'audit' | 'logger' | 'store' | 't
   readonly tokens: TokenAuthority;
   readonly granted: GrantedTokens;
   readonly household: Household;
+  readonly signIns: SignInStore;
 }
 
 /** Returns the grants of persons to applications. They are started before the persons, whose changes end grants. */
-export function makeGrants({ audit, logger, store, time, tokens, granted, household }: GrantInputs): OAuthGrants {
-  return new OAuthGrants({ audit, logger, time, tokens, granted, grants: new GrantStore({ store, time }), people: household });
+export function makeGrants({ audit, logger, store, time, tokens, granted, household, signIns }: GrantInputs): OAuthGrants {
+  return new OAuthGrants({ audit, logger, time, tokens, granted, grants: new GrantStore({ store, time }), people: household, signIns });
 }
 
 interface ServerInputs extends Pick<HubContext, 'audit' | 'clock' | 'logger' | 'store' | 'time'> {
@@ -44,7 +46,13 @@ interface ServerInputs extends Pick<HubContext, 'audit' | 'clock' | 'logger' | '
 /** Returns the authorization server. It holds no timers and opens nothing. */
 export function makeAuthorizationServer(inputs: ServerInputs): AuthorizationServer {
   const { audit, clock, logger, store, time, tokens, grants, people, rules, fetchPublic } = inputs;
-  const clients = new OAuthClients({ store, time, clock, fetchDocument: documentFetch(fetchPublic) });
+  const clients = new OAuthClients({
+    store,
+    time,
+    clock,
+    fetchDocument: documentFetch(fetchPublic),
+    hasGrant: (id) => grants.hasClient(id),
+  });
   const codes = new AuthorizationCodes({ store, time });
   const devices = new DeviceCodes({ store, time, clock });
   const isTaken = (id: string) => tokens.list().some(({ grant, agentId }) => grant === undefined && agentId === id);

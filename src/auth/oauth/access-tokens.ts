@@ -47,7 +47,8 @@ export class GrantedTokens {
     if (!token) return principal;
     const path = operation.slice(operation.indexOf(' ') + 1).replace(/[?#].*$/s, '');
     if (!token.paths.some((own) => path === own || path.startsWith(`${own}/`))) {
-      throw new AtmoError('TOKEN_INVALID', `The token was given for ${token.paths.join(' and ')} of this hub and is good for nothing else`);
+      const message = `The token was given for ${token.paths.join(' and ')} of this hub and is good for nothing else`;
+      throw new AtmoError('TOKEN_INVALID', message, { good_for: token.paths });
     }
     for (const listener of this.#listeners) listener(root, token.grantId);
     return this.#withGrant(principal, token.grantId);

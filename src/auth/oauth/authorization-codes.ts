@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { oauthError } from '../../core/auth/oauth.ts';
+import { TOKEN_SKEW_MS } from '../../core/auth/principal.ts';
 import type { TrustedTime } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
@@ -8,7 +9,6 @@ import { type CodeOutcome, draftJson, type GrantDraft, newGrantId, readDraft, se
 
 const SPACE = 'oauth.codes';
 const LIFETIME_MS = 60_000;
-const CLOCK_SKEW_MS = 60_000;
 /** Time for which a used code is kept, so that its second use is noticed. */
 const KEPT_MS = 86_400_000;
 
@@ -64,7 +64,7 @@ export class AuthorizationCodes {
     this.#save(key, { ...stored, isUsed: true });
     const ageMs = this.#parts.time.now() - stored.createdAtMs;
     // If the clock was set back, nobody knows how old the code is.
-    if (ageMs >= LIFETIME_MS || ageMs < -CLOCK_SKEW_MS) return refuse('The code has expired; a code serves for a minute');
+    if (ageMs >= LIFETIME_MS || ageMs < -TOKEN_SKEW_MS) return refuse('The code has expired; a code serves for a minute');
     requireFit(exchange, stored);
     return { kind: 'accepted', grantId: stored.grantId, draft: stored.draft };
   }

@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto';
-import { type OAuthForm, oauthError, plainDescription } from '../../core/auth/oauth.ts';
+import { MAX_AUTHORIZATION_QUERY, type OAuthForm, oauthError, plainDescription } from '../../core/auth/oauth.ts';
 import { type AtmoError, toAtmoError } from '../../core/errors.ts';
 import { redirectWith } from './redirect-uri.ts';
 
-const MAX_QUERY_LENGTH = 8_192;
 const MAX_STATE_LENGTH = 2_048;
 /** SHA-256 of the verifier in base64url (RFC 7636 §4.2). */
 const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
@@ -32,7 +31,7 @@ export class AuthorizationQuery {
   readonly #parameters: URLSearchParams;
 
   constructor(query: string) {
-    if (query.length > MAX_QUERY_LENGTH) throw oauthError('invalid_request', 'The address of the request is too long');
+    if (query.length > MAX_AUTHORIZATION_QUERY) throw oauthError('invalid_request', 'The address of the request is too long');
     this.#parameters = new URLSearchParams(query);
   }
 

@@ -9,7 +9,7 @@ import type {
   OAuthSource,
   ShownConsent,
 } from '../../core/auth/oauth.ts';
-import { oauthError } from '../../core/auth/oauth.ts';
+import { CODE_GRANT, DEVICE_GRANT, oauthError } from '../../core/auth/oauth.ts';
 import { consentSubject, type PeopleAdministration, type Person } from '../../core/auth/people.ts';
 import { covers, NO_GROUPS, requireGrant } from '../../core/auth/permission.ts';
 import { intersectPermissions } from '../../core/auth/permission-intersection.ts';
@@ -26,16 +26,16 @@ import type { ClientAgents } from './client-agents.ts';
 import { type ConsentBounds, choicesFor, permissionsOf } from './consent.ts';
 import type { ConsentRequests, PendingRequest } from './consent-requests.ts';
 import type { DeviceCodes } from './device-codes.ts';
-import type { GrantDraft, StoredGrant } from './grant-store.ts';
+import type { GivenWith, GrantDraft, StoredGrant } from './grant-store.ts';
 import type { OAuthGrants } from './grants.ts';
-import { clientView, type OAuthClients, requireRedirect } from './oauth-client.ts';
+import { clientView, deviceView, type OAuthClients, requireGrantType, requireRedirect } from './oauth-client.ts';
 import { redirectHost, redirectWith } from './redirect-uri.ts';
 
 const ADMIN_TOKEN = { namespace: 'admin', action: 'token' } as const;
 
 interface ConsentCollaborators extends Pick<HubContext, 'audit' | 'logger'> {
   readonly time: Pick<TrustedTime, 'now'>;
-  readonly people: Pick<PeopleAdministration, 'personOf' | 'requireAgreement'>;
+  readonly people: Pick<PeopleAdministration, 'personOf' | 'requireAgreement' | 'signInOf'>;
   readonly clients: OAuthClients;
   readonly requests: ConsentRequests;
   readonly codes: AuthorizationCodes;
@@ -57,11 +57,12 @@ export class ConsentService implements OAuthConsent {
     const parameters = new AuthorizationQuery(query);
     const client = await this.#ports.clients.find(parameters.required('client_id'));
     requireRedirect(client, parameters.required('redirect_uri'));
+    requireGrantType(client, CODE_GRANT);
     const request = parameters.requestTo(parameters.required('redirect_uri'), issuer);
     if ('redirectTo' in request) return request;
     const { redirectUri, challenge, state, resource } = request;
     const target = { kind: 'redirect', redirectUri, challenge, ...present({ state }) } as const;
-    const about = { person: person.name, clientId: client.id, client: clientView(client), issuer, resource, target };
+    const about = { person: person.name, clientId: client.id, client: clientView(client, redirectUri), issuer, resource, target };
     return this.#view(this.#ports.requests.open(about), this.#boundsOf(person, caller));
   }
 
@@ -72,8 +73,9 @@ export class ConsentService implements OAuthConsent {
     if (device?.issuer !== issuer)
       throw new AtmoError('NOT_FOUND', 'No device waits with this code; compare it with the one that the device shows');
     const client = await this.#ports.clients.find(device.clientId);
+    requireGrantType(client, DEVICE_GRANT);
     const target = { kind: 'device', deviceKey: device.key } as const;
-    const about = { person: person.name, clientId: client.id, client: clientView(client), issuer, resource: device.resource, target };
+    const about = { person: person.name, clientId: client.id, client: deviceView(client), issuer, resource: device.resource, target };
     return this.#view(this.#ports.requests.open(about), this.#boundsOf(person, caller));
   }
 
@@ -92,7 +94,11 @@ export class ConsentService implements OAuthConsent {
     }
     this.#ports.people.requireAgreement(caller, consentSubject(requestId, shown), proof);
     this.#ports.grants.requireRoom(person.name);
-    const draft = this.#draftOf(request, person, { permissions, untilMs: choice.untilMs });
+    const draft = this.#draftOf(request, person, {
+      permissions,
+      untilMs: choice.untilMs,
+      ...present({ givenWith: this.#givenWith(caller) }),
+    });
     this.#close(request);
     this.#ports.clients.noteUse(request.clientId);
     await this.#note('oauth.consent_given', request, { agent_id: draft.agentId, permissions, until: isoTime(choice.untilMs) });
@@ -130,7 +136,11 @@ export class ConsentService implements OAuthConsent {
     throw new AtmoError('NOT_FOUND', 'The device does not wait any more; begin again there');
   }
 
-  #draftOf({ clientId, client, issuer, resource }: PendingRequest, { name, role }: Person, given: ConsentPreview): GrantDraft {
+  #draftOf(
+    { clientId, client, issuer, resource }: PendingRequest,
+    { name, role }: Person,
+    given: Pick<GrantDraft, 'permissions' | 'untilMs' | 'givenWith'>,
+  ): GrantDraft {
     const agentId = this.#ports.agents.idFor({ id: clientId, name: client.name }, name);
     const { host: clientHost } = client;
     const about = { clientId, clientName: client.name, agentId, person: name, role, issuer, resource, ...present({ clientHost }) };
@@ -153,9 +163,20 @@ export class ConsentService implements OAuthConsent {
     throw permissionDenied('Only a person who is signed in can give an application access');
   }
 
+  /** Returns what the caller is signed in with; undefined for the owner's own credential. */
+  #givenWith(caller: Principal): GivenWith | undefined {
+    const signIn = this.#ports.people.signInOf(caller);
+    const token = caller.token?.chain[0];
+    if (signIn !== undefined) return { signIn };
+    return token === undefined ? undefined : { token };
+  }
+
   #boundsOf(person: Person, caller: Principal): ConsentBounds {
     const permissions = intersectPermissions(grantsOf(person), caller.permissions);
-    return { permissions, untilMs: person.limits.untilMs, nowMs: this.#ports.time.now() };
+    // A token that comes from no sign-in cannot be renewed, so it gives nothing for longer than it lasts itself.
+    const isRenewed = this.#ports.people.signInOf(caller) !== undefined;
+    const ends = [person.limits.untilMs, isRenewed ? undefined : caller.token?.expiresAtMs].filter((end) => end !== undefined);
+    return { permissions, untilMs: ends.length > 0 ? Math.min(...ends) : undefined, nowMs: this.#ports.time.now() };
   }
 
   #note(event: string, { person, client, clientId, resource }: PendingRequest, data: JsonObject): Promise<void> {

@@ -11,10 +11,10 @@ const ALL_KINDS = [...HARMLESS_KINDS, ...FURTHER_KINDS];
 const LOCK = 'lock';
 const VALVE = 'valve';
 /**
- * What administration gives beside that of the chosen devices. Tokens, people, approvals and the mesh are left out: an application must not
- * decide who else has access.
+ * What administration gives beside that of the chosen devices. Tokens, people, approvals, backups, the mesh and the settings of the hub are left
+ * out: an application must not decide who else has access, and how people are asked.
  */
-const ADMINISTRATION = ['admin:hub', 'admin:agents', 'admin:audit', 'admin:rules'];
+const ADMINISTRATION = ['admin:agents', 'admin:audit', 'admin:rules'];
 /** What control gives beside the devices: sequences of calls, each of which is checked by itself, and ending own jobs. */
 const WITH_CONTROL = ['sequence:run', 'job:cancel'];
 /** Number of areas in one grant, so that its text stays below its limit. */

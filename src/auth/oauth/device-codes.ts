@@ -1,5 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { type OAuthDeviceCodes, oauthError } from '../../core/auth/oauth.ts';
+import { TOKEN_SKEW_MS } from '../../core/auth/principal.ts';
 import type { Clock, TrustedTime } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
 import { isJsonObject, type Json, type JsonObject, objectOf, textsOf } from '../../core/json.ts';
@@ -55,7 +56,7 @@ export class DeviceCodes {
 
   /** Makes the codes for a device. Throws `temporarily_unavailable` if too many devices wait, of this source or of all. */
   make(device: Omit<WaitingDevice, 'key'>, source: string): OAuthDeviceCodes {
-    const waiting = this.#all().filter(({ state }) => state === 'waiting');
+    const waiting = this.#all().filter((device) => device.state === 'waiting' && this.#isLive(device));
     if (waiting.length >= MAX_CODES || waiting.filter((one) => one.source === source).length >= MAX_OF_SOURCE) {
       throw oauthError('temporarily_unavailable', 'Too many devices wait for a person; try again in ten minutes', {
         retry_after_ms: LIFETIME_MS,
@@ -118,7 +119,7 @@ export class DeviceCodes {
 
   #isLive({ expiresAtMs }: StoredDevice): boolean {
     const leftMs = expiresAtMs - this.#parts.time.now();
-    return leftMs > 0 && leftMs <= LIFETIME_MS + 60_000;
+    return leftMs > 0 && leftMs <= LIFETIME_MS + TOKEN_SKEW_MS;
   }
 
   #get(key: string): StoredDevice | undefined {

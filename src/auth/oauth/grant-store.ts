@@ -2,7 +2,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { PERSON_ROLES, type PersonRole } from '../../core/auth/people.ts';
 import type { TrustedTime } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
-import { isJsonObject, type Json, type JsonObject, present, textsOf } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, objectOf, present, textsOf } from '../../core/json.ts';
 import type { ProtectedResource } from './authorization-request.ts';
 
 const SPACE = 'oauth.grants';
@@ -31,6 +31,14 @@ export interface GrantDraft {
   readonly permissions: readonly string[];
   readonly untilMs: number;
   readonly consentedAtMs: number;
+  /** What the person was signed in with; the grant ends with it. Absent for the owner's own credential. */
+  readonly givenWith?: GivenWith;
+}
+
+/** A sign-in, or the root token of a caller without one. */
+export interface GivenWith {
+  readonly signIn?: string;
+  readonly token?: string;
 }
 
 /** A stored grant. Of its refresh tokens only digests are stored. */
@@ -128,12 +136,12 @@ export class GrantStore {
     return found.filter(({ untilMs }) => untilMs > this.#parts.time.now()).sort((a, b) => b.createdAtMs - a.createdAtMs);
   }
 
-  save({ id, resource, clientHost, lastUsedAtMs, previous, ...grant }: StoredGrant): void {
+  save({ id, resource, clientHost, givenWith, lastUsedAtMs, previous, ...grant }: StoredGrant): void {
     const record: JsonObject = {
       ...grant,
       resource: resource.address,
       paths: resource.paths,
-      ...present({ clientHost, lastUsedAtMs, previous }),
+      ...present({ clientHost, givenWith: givenWith && { ...givenWith }, lastUsedAtMs, previous }),
     };
     this.#parts.store.set(SPACE, id, record, { ttlMs: Math.max(1, grant.untilMs - this.#parts.time.now()) });
   }
@@ -155,8 +163,13 @@ export class GrantStore {
 }
 
 /** Returns a draft as JSON, for codes that wait for their client. */
-export function draftJson({ resource, clientHost, ...draft }: GrantDraft): JsonObject {
-  return { ...draft, resource: resource.address, paths: resource.paths, ...present({ clientHost }) };
+export function draftJson({ resource, clientHost, givenWith, ...draft }: GrantDraft): JsonObject {
+  return {
+    ...draft,
+    resource: resource.address,
+    paths: resource.paths,
+    ...present({ clientHost, givenWith: givenWith && { ...givenWith } }),
+  };
 }
 
 /** Parses a stored draft; returns undefined if it is malformed, so that it grants nothing. */
@@ -167,6 +180,8 @@ export function readDraft(value: Json | undefined): GrantDraft | undefined {
   const role = PERSON_ROLES.find((known) => known === value.role);
   if (!texts.every((text) => typeof text === 'string') || !role) return undefined;
   if (typeof untilMs !== 'number' || typeof consentedAtMs !== 'number') return undefined;
+  const givenWith = readGivenWith(objectOf(value.givenWith));
+  if (value.givenWith !== undefined && !givenWith) return undefined;
   return {
     clientId: String(clientId),
     clientName: String(clientName),
@@ -179,7 +194,13 @@ export function readDraft(value: Json | undefined): GrantDraft | undefined {
     permissions: textsOf(value.permissions),
     untilMs,
     consentedAtMs,
+    ...(givenWith && { givenWith }),
   };
+}
+
+function readGivenWith({ signIn, token }: JsonObject): GivenWith | undefined {
+  if (typeof signIn === 'string') return { signIn };
+  return typeof token === 'string' ? { token } : undefined;
 }
 
 function readGrant(id: string, value: Json | undefined): StoredGrant | undefined {

@@ -1,7 +1,7 @@
 import { type OAuthTokens, oauthError } from '../../core/auth/oauth.ts';
 import type { PeopleDirectory, Person } from '../../core/auth/people.ts';
 import { intersectPermissions } from '../../core/auth/permission-intersection.ts';
-import { OWNER, type TokenAuthority } from '../../core/auth/principal.ts';
+import { OWNER, TOKEN_SKEW_MS, type TokenAuthority } from '../../core/auth/principal.ts';
 import type { TrustedTime } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
@@ -9,6 +9,7 @@ import type { JsonObject } from '../../core/json.ts';
 import type { Service } from '../../core/lifecycle.ts';
 import { recordNote } from '../../core/storage/audit-sink.ts';
 import { admittedUntil, grantsOf } from '../people/person-grants.ts';
+import type { SignInStore } from '../people/sign-in-store.ts';
 import type { GrantedToken, GrantedTokens } from './access-tokens.ts';
 import {
   type GrantDraft,
@@ -30,6 +31,11 @@ const USE_NOTED_MS = 15 * 60_000;
 const MAX_NOTED = 1_024;
 const MAX_GRANTS = 256;
 const MAX_OF_PERSON = 32;
+/** Number of renewals of one grant within an hour. A client needs one or two. */
+const MAX_RENEWALS = 60;
+const HOUR_MS = 3_600_000;
+/** Access tokens of one grant that are valid at the same time: the newest, and the one whose calls may still run. */
+const MAX_ACCESS_TOKENS = 2;
 
 interface GrantCollaborators extends Pick<HubContext, 'audit' | 'logger'> {
   readonly time: Pick<TrustedTime, 'now'>;
@@ -37,6 +43,7 @@ interface GrantCollaborators extends Pick<HubContext, 'audit' | 'logger'> {
   readonly granted: GrantedTokens;
   readonly tokens: Pick<TokenAuthority, 'issue' | 'revoke' | 'list' | 'find' | 'onRevoked' | 'principalOf'>;
   readonly people: Pick<PeopleDirectory, 'find'>;
+  readonly signIns: Pick<SignInStore, 'get'>;
 }
 
 /** Who sends a refresh token, and for which of the hub's names and addresses. */
@@ -75,6 +82,8 @@ export class OAuthGrants implements Service {
   readonly #notedMs = new Map<string, number>();
   /** Tokens that this class revokes without ending their grant. */
   readonly #replaced = new Set<string>();
+  /** Times of the last renewals by grant, milliseconds since 1970. */
+  readonly #renewals = new Map<string, readonly number[]>();
   #stop: readonly (() => void)[] = [];
 
   constructor(ports: GrantCollaborators) {
@@ -84,7 +93,7 @@ export class OAuthGrants implements Service {
   async start(): Promise<void> {
     const { tokens, granted, grants, time } = this.#ports;
     for (const { id, grant: grantId, expiresAtMs, revokedAtMs } of tokens.list()) {
-      if (grantId === undefined || revokedAtMs !== undefined || expiresAtMs + SHORTEST_ACCESS_MS <= time.now()) continue;
+      if (grantId === undefined || revokedAtMs !== undefined || expiresAtMs + TOKEN_SKEW_MS <= time.now()) continue;
       const grant = grants.get(grantId);
       if (grant) granted.add(id, grantedToken(grant, expiresAtMs), time.now());
       else tokens.revoke(id);
@@ -101,11 +110,19 @@ export class OAuthGrants implements Service {
     return this.#ports.grants.all();
   }
 
+  /** Returns whether a client has access now. */
+  hasClient(clientId: string): boolean {
+    return this.list().some((grant) => grant.clientId === clientId);
+  }
+
   /** Throws CONFLICT if the person or the hub has too many grants. */
   requireRoom(person: string): void {
     const all = this.list();
-    if (all.length < MAX_GRANTS && all.filter((grant) => grant.person === person).length < MAX_OF_PERSON) return;
-    throw new AtmoError('CONFLICT', `A person may give access to ${MAX_OF_PERSON} applications; end one that is not needed any more`);
+    if (all.filter((grant) => grant.person === person).length >= MAX_OF_PERSON) {
+      throw new AtmoError('CONFLICT', `A person may give access to ${MAX_OF_PERSON} applications; end one that is not needed any more`);
+    }
+    if (all.length < MAX_GRANTS) return;
+    throw new AtmoError('CONFLICT', `${MAX_GRANTS} applications have access to this hub, which is the most; somebody has to end one`);
   }
 
   /** Begins the grant with this id. Throws `invalid_grant` if the person may not give it any more. */
@@ -118,6 +135,8 @@ export class OAuthGrants implements Service {
     if (draft.consentedAtMs <= this.#ports.grants.endedAtMs(draft.person)) return refuse('The person has withdrawn; ask the person again');
     const allowed = this.#allowedNow(grant);
     if (typeof allowed === 'string') return this.#refuseAndEnd(grant, allowed);
+    // Many codes may wait for their clients that were all made while there was room.
+    this.requireRoom(draft.person);
     const answer = this.#give(grant, refresh, allowed);
     await this.#note('oauth.grant_begun', draft, { grant_id: id, expires_at_ms: draft.untilMs });
     return answer;
@@ -138,6 +157,7 @@ export class OAuthGrants implements Service {
     }
     const allowed = this.#allowedNow(grant);
     if (typeof allowed === 'string') return this.#refuseAndEnd(grant, allowed);
+    this.#requireRate(grant.id);
     // Nothing is awaited between reading the grant and storing its next refresh token, so that a token serves one of two parallel requests.
     const answer = this.#give(this.#rotated(grant, refresh, state), newRefreshToken(grant.id, refresh.family), allowed);
     await this.#note('oauth.token_renewed', grant, { grant_id: grant.id });
@@ -155,15 +175,21 @@ export class OAuthGrants implements Service {
     const grant = this.#ports.grants.get(id);
     if (!grant) return false;
     this.#ports.grants.delete(id);
+    this.#renewals.delete(id);
     for (const tokenId of this.#ports.granted.of(id)) this.#ports.tokens.revoke(tokenId);
     await this.#note('oauth.grant_ended', grant, { grant_id: id, reason });
     return true;
   }
 
-  /** Ends the grants of a person who is gone or has signed out everywhere. */
-  async endOf(person: string, reason: Extract<EndReason, 'person_gone' | 'signed_out'>): Promise<void> {
+  /** Ends the grants of a person who is gone. */
+  async endOf(person: string): Promise<void> {
     this.#ports.grants.noteEnd(person);
-    for (const grant of this.list()) if (grant.person === person) await this.end(grant.id, reason);
+    for (const grant of this.list()) if (grant.person === person) await this.end(grant.id, 'person_gone');
+  }
+
+  /** Ends the grants that were given with a sign-in which has ended. Codes that no client has exchanged begin nothing then. */
+  async endOfSignIn(signIn: string): Promise<void> {
+    for (const grant of this.list()) if (grant.givenWith?.signIn === signIn) await this.end(grant.id, 'signed_out');
   }
 
   /** Ends the grants of a person with another role. With other limits, only ends the tokens: their renewal gives what is left. */
@@ -190,6 +216,7 @@ export class OAuthGrants implements Service {
     const { id: accessTokenId = '', expiresAtMs = 0 } = principal.token ?? {};
     granted.add(accessTokenId, grantedToken(grant, expiresAtMs), time.now());
     grants.save({ ...grant, current: secretDigest(refresh.own), accessTokenId });
+    for (const id of granted.of(grantId).slice(0, -MAX_ACCESS_TOKENS)) this.#replace(id);
     const expiresInSeconds = Math.floor((expiresAtMs - time.now()) / 1000);
     return { accessToken: token, expiresInSeconds, refreshToken: refreshTokenText(refresh), permissions: principal.permissions };
   }
@@ -200,6 +227,7 @@ export class OAuthGrants implements Service {
     const person = this.#ports.people.find(grant.person);
     if (!person) return 'person_gone';
     if (person.role !== grant.role) return 'role_changed';
+    if (!this.#isSignedIn(grant)) return 'signed_out';
     const permissions = intersectPermissions(grant.permissions, grantsOf(person));
     if (permissions.length === 0) return 'nothing_left';
     const admittedMs = admittedUntil(person, nowMs) ?? nowMs;
@@ -209,6 +237,32 @@ export class OAuthGrants implements Service {
       'temporarily_unavailable',
       'The person who gave access is not admitted at this time, or the access ends; try again later',
     );
+  }
+
+  /** Returns whether the sign-in, or the token without one, with which the access was given is still good. */
+  #isSignedIn({ givenWith, person }: GrantDraft): boolean {
+    if (givenWith?.signIn !== undefined) {
+      const signIn = this.#ports.signIns.get(givenWith.signIn);
+      return signIn?.person === person && signIn.endedAtMs === undefined;
+    }
+    if (givenWith?.token === undefined) return true;
+    const token = this.#ports.tokens.find(givenWith.token);
+    return token !== undefined && token.revokedAtMs === undefined && token.expiresAtMs > this.#ports.time.now();
+  }
+
+  #requireRate(grantId: string): void {
+    const nowMs = this.#ports.time.now();
+    const recent = (this.#renewals.get(grantId) ?? []).filter((atMs) => nowMs - atMs < HOUR_MS);
+    if (recent.length >= MAX_RENEWALS) {
+      throw oauthError(
+        'temporarily_unavailable',
+        `An access is renewed at most ${MAX_RENEWALS} times an hour; use the token that there is`,
+        {
+          retry_after_ms: Math.max(1, HOUR_MS - (nowMs - (recent[0] ?? nowMs))),
+        },
+      );
+    }
+    this.#renewals.set(grantId, [...recent, nowMs]);
   }
 
   #grantOf(text: string): StoredGrant | undefined {
@@ -233,12 +287,16 @@ export class OAuthGrants implements Service {
     this.#replaced.delete(tokenId);
   }
 
-  /** Ends the grant of a token that somebody has revoked in the list of tokens. */
+  /** Ends the grant of a token that somebody has revoked in the list of tokens, and the grants that were given with the token. */
   #onRevoked(tokenId: string): void {
     if (this.#replaced.has(tokenId)) return;
     const grantId = this.#ports.tokens.find(tokenId)?.grant;
-    if (grantId === undefined) return;
-    this.end(grantId, 'token_revoked').catch((thrown: unknown) => {
+    if (grantId !== undefined) this.#endLater(grantId, 'token_revoked');
+    for (const { id, givenWith } of this.list()) if (givenWith?.token === tokenId) this.#endLater(id, 'signed_out');
+  }
+
+  #endLater(grantId: string, reason: EndReason): void {
+    this.end(grantId, reason).catch((thrown: unknown) => {
       this.#ports.logger.warn('oauth.grant_not_ended', { grant: grantId, problem: toAtmoError(thrown).message });
     });
   }

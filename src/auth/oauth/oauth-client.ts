@@ -1,17 +1,21 @@
 import { randomBytes } from 'node:crypto';
-import { type OAuthClientView, type OAuthRegistration, oauthError } from '../../core/auth/oauth.ts';
+import {
+  CODE_GRANT,
+  DEVICE_GRANT,
+  OAUTH_GRANT_TYPES,
+  type OAuthClientView,
+  type OAuthRegistration,
+  oauthError,
+  REFRESH_GRANT,
+} from '../../core/auth/oauth.ts';
 import type { Clock, TrustedTime } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
 import { type AtmoError, toAtmoError } from '../../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject, objectOf, textsOf, tryParseJson } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, objectOf, present, textsOf, tryParseJson } from '../../core/json.ts';
 import { visibleLine } from '../../core/untrusted-text.ts';
 import { matchesRedirectUri, redirectHost, requireRedirectUri } from './redirect-uri.ts';
 
 const SPACE = 'oauth.clients';
-export const CODE_GRANT = 'authorization_code';
-export const REFRESH_GRANT = 'refresh_token';
-export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
-const GRANT_TYPES: readonly string[] = [CODE_GRANT, REFRESH_GRANT, DEVICE_GRANT];
 const MAX_NAME_LENGTH = 64;
 const MAX_REDIRECT_URIS = 8;
 const MAX_CLIENTS = 256;
@@ -21,7 +25,7 @@ const MAX_OF_ALL = 100;
 const HOUR_MS = 3_600_000;
 /** A client that never got a grant is forgotten after a day. */
 const UNUSED_MS = 86_400_000;
-/** A client that got a grant is kept for longer than any grant lasts. */
+/** A client that got a grant is known for longer than any grant lasts, unless others need its place after the end of its grants. */
 const USED_MS = 400 * 86_400_000;
 
 /** A client: a program that asks persons for access. All clients are public (RFC 6749 §2.1), so none can prove who it is. */
@@ -30,6 +34,8 @@ export interface OAuthClient {
   readonly name: string;
   readonly kind: OAuthClientView['kind'];
   readonly redirectUris: readonly string[];
+  /** Grant types that the client has declared (RFC 7591 §2); it gets no other. */
+  readonly grantTypes: readonly string[];
   readonly registeredAtMs?: number;
 }
 
@@ -41,6 +47,8 @@ interface ClientCollaborators {
   readonly time: Pick<TrustedTime, 'now'>;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly fetchDocument: FetchDocument;
+  /** Returns whether a client has access now. */
+  readonly hasGrant: (clientId: string) => boolean;
 }
 
 /** The clients that were registered (RFC 7591), and those that are named by the URL of their metadata document. */
@@ -65,7 +73,7 @@ export class OAuthClients {
     this.#requireRate(source);
     this.#makeRoom();
     const [id, nowMs] = [`c-${randomBytes(16).toString('base64url')}`, this.#ports.time.now()];
-    this.#ports.store.set(SPACE, id, { name, redirectUris, registeredAtMs: nowMs, isUsed: false }, { ttlMs: UNUSED_MS });
+    this.#ports.store.set(SPACE, id, { name, redirectUris, grantTypes, registeredAtMs: nowMs }, { ttlMs: UNUSED_MS });
     this.#recent = [...this.#recent, { source, atMs: this.#ports.clock.monotonic() }];
     return { clientId: id, name, redirectUris, grantTypes, issuedAtMs: nowMs };
   }
@@ -89,7 +97,7 @@ export class OAuthClients {
   /** Keeps a registered client for as long as a grant may last. */
   noteUse(id: string): void {
     const value = this.#ports.store.get(SPACE, id);
-    if (isJsonObject(value)) this.#ports.store.set(SPACE, id, { ...value, isUsed: true }, { ttlMs: USED_MS });
+    if (isJsonObject(value)) this.#ports.store.set(SPACE, id, value, { ttlMs: USED_MS });
   }
 
   async #read(url: string): Promise<OAuthClient> {
@@ -102,7 +110,8 @@ export class OAuthClients {
     if (method !== 'none' || document.client_secret !== undefined)
       return unknownClient('it wants to prove who it is in a way that this hub does not know');
     const redirectUris = redirectUrisOf(document);
-    return { id: url, name: clientName(document.client_name, url), kind: 'metadata_document', redirectUris };
+    const grantTypes = declaredGrantTypes(document);
+    return { id: url, name: clientName(document.client_name, url), kind: 'metadata_document', redirectUris, grantTypes };
   }
 
   #requireRate(source: string): void {
@@ -117,13 +126,14 @@ export class OAuthClients {
     });
   }
 
-  /** Forgets the oldest client without a grant if there are too many. Throws `temporarily_unavailable` if every client has one. */
+  /** Forgets the oldest client without a grant if there are too many. Throws `temporarily_unavailable` if every client has one now. */
   #makeRoom(): void {
     const all = this.#ports.store.entries(SPACE);
     if (all.length < MAX_CLIENTS) return;
-    const unused = all.filter(({ value }) => objectOf(value).isUsed !== true);
+    const unused = all.filter(({ key }) => !this.#ports.hasGrant(key));
     const [oldest] = unused.sort((a, b) => registeredAt(a.value) - registeredAt(b.value));
-    if (!oldest) throw oauthError('temporarily_unavailable', `${MAX_CLIENTS} clients have grants; end those that nobody needs`);
+    if (!oldest)
+      throw oauthError('temporarily_unavailable', `${MAX_CLIENTS} applications have access; end that of those that nobody needs`);
     this.#ports.store.delete(SPACE, oldest.key);
   }
 }
@@ -135,11 +145,21 @@ export function isDocumentUrl(id: string): boolean {
   return url.username === '' && url.password === '' && !id.includes('#') && !id.includes('?');
 }
 
-/** Returns the client as persons are shown it. */
-export function clientView({ id, name, kind, redirectUris, registeredAtMs }: OAuthClient): OAuthClientView {
-  const [first] = redirectUris;
-  const host = kind === 'metadata_document' ? new URL(id).host : first?.startsWith('https:') ? redirectHost(first) : undefined;
-  return { name, kind, ...(host !== undefined && { host }), ...(registeredAtMs !== undefined && { registeredAtMs }) };
+/** Returns a client that asks for an answer at this redirect address, as persons are shown it. */
+export function clientView(client: OAuthClient, redirectUri: string): OAuthClientView {
+  const ofRedirect = redirectUri.startsWith('https:') ? redirectHost(redirectUri) : undefined;
+  return { ...deviceView(client), ...present({ host: client.kind === 'metadata_document' ? new URL(client.id).host : ofRedirect }) };
+}
+
+/** Returns a client that asks by the code of a device, as persons are shown it. Anybody can ask so in the name of any client. */
+export function deviceView({ name, kind, registeredAtMs }: OAuthClient): OAuthClientView {
+  return { name, kind, ...present({ registeredAtMs }) };
+}
+
+/** Throws `unauthorized_client` unless the client has declared the grant type. */
+export function requireGrantType({ name, grantTypes }: OAuthClient, type: string): void {
+  if (grantTypes.includes(type)) return;
+  throw oauthError('unauthorized_client', `${name} has not declared that it asks for access in this way (grant_types without ${type})`);
 }
 
 /** Throws `invalid_redirect_uri` unless the client has this redirect address. */
@@ -158,9 +178,15 @@ function redirectUrisOf({ redirect_uris: given }: JsonObject): readonly string[]
   return uris;
 }
 
-function grantTypesOf({ grant_types: given, response_types: responses }: JsonObject, redirectUris: readonly string[]): readonly string[] {
+/** Returns the grant types that a client declares; the authorization code if it declares none (RFC 7591 §2). */
+function declaredGrantTypes({ grant_types: given }: JsonObject): readonly string[] {
   const wanted = given === undefined ? [CODE_GRANT, REFRESH_GRANT] : textsOf(given);
-  const known = GRANT_TYPES.filter((type) => wanted.includes(type));
+  return OAUTH_GRANT_TYPES.filter((type) => wanted.includes(type));
+}
+
+function grantTypesOf(metadata: JsonObject, redirectUris: readonly string[]): readonly string[] {
+  const known = declaredGrantTypes(metadata);
+  const { response_types: responses } = metadata;
   if (!known.includes(CODE_GRANT) && !known.includes(DEVICE_GRANT)) {
     throw oauthError('invalid_client_metadata', `grant_types has to hold ${CODE_GRANT} or ${DEVICE_GRANT}`);
   }
@@ -188,9 +214,9 @@ function registeredAt(value: Json): number {
 
 function readClient(id: string, value: Json | undefined): OAuthClient | undefined {
   if (!isJsonObject(value)) return undefined;
-  const { name, redirectUris, registeredAtMs } = value;
+  const { name, redirectUris, grantTypes, registeredAtMs } = value;
   if (typeof name !== 'string' || typeof registeredAtMs !== 'number') return undefined;
-  return { id, name, kind: 'registered', redirectUris: textsOf(redirectUris), registeredAtMs };
+  return { id, name, kind: 'registered', redirectUris: textsOf(redirectUris), grantTypes: textsOf(grantTypes), registeredAtMs };
 }
 
 const MAX_DOCUMENTS = 64;

@@ -1,4 +1,6 @@
 import {
+  CODE_GRANT,
+  DEVICE_GRANT,
   type OAuthDeviceCodes,
   type OAuthEndpoints,
   type OAuthForm,
@@ -6,6 +8,7 @@ import {
   type OAuthSource,
   type OAuthTokens,
   oauthError,
+  REFRESH_GRANT,
 } from '../../core/auth/oauth.ts';
 import type { TrustedTime } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
@@ -16,7 +19,7 @@ import { formText, protectedResource } from './authorization-request.ts';
 import type { DeviceCodes } from './device-codes.ts';
 import type { CodeOutcome } from './grant-store.ts';
 import type { OAuthGrants } from './grants.ts';
-import { CODE_GRANT, DEVICE_GRANT, isDocumentUrl, type OAuthClients, REFRESH_GRANT } from './oauth-client.ts';
+import { isDocumentUrl, type OAuthClients, requireGrantType } from './oauth-client.ts';
 
 interface TokenServiceCollaborators extends Pick<HubContext, 'audit' | 'logger'> {
   readonly time: Pick<TrustedTime, 'now'>;
@@ -63,8 +66,10 @@ export class TokenService implements OAuthEndpoints {
   async authorizeDevice(form: OAuthForm, { issuer, source }: OAuthSource): Promise<OAuthDeviceCodes> {
     const clientId = formText(form, 'client_id');
     // A metadata document is read only when a person opens the request, so that nobody else can make the hub fetch anything.
-    if (!isDocumentUrl(clientId) && !this.#ports.clients.registered(clientId)) {
-      throw oauthError('invalid_client', 'The client is not registered; let it register again');
+    if (!isDocumentUrl(clientId)) {
+      const client = this.#ports.clients.registered(clientId);
+      if (!client) throw oauthError('invalid_client', 'The client is not registered; let it register again');
+      requireGrantType(client, DEVICE_GRANT);
     }
     const resource = protectedResource(typeof form.resource === 'string' ? form.resource : undefined, issuer);
     return this.#ports.devices.make({ clientId, issuer, resource }, source);

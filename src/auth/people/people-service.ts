@@ -44,7 +44,7 @@ interface PeopleCollaborators extends Pick<HubContext, 'clock' | 'audit' | 'logg
   readonly signIns: SignInStore;
   readonly tokens: Pick<TokenAuthority, 'issue' | 'revoke' | 'list' | 'find'>;
   /** What persons have granted to applications. */
-  readonly grants: Pick<OAuthGrants, 'endOf' | 'settle'>;
+  readonly grants: Pick<OAuthGrants, 'endOf' | 'endOfSignIn' | 'settle'>;
   readonly approvers: Pick<ApproverRegistry, 'keysOf' | 'list' | 'remove' | 'offer' | 'dropOffers'>;
 }
 
@@ -71,6 +71,7 @@ export class PeopleService implements PeopleAdministration, SignInService, Servi
     for (const { id, person, endedAtMs } of signIns.all()) {
       if (endedAtMs === undefined) continue;
       this.#revokeTokensOf(id);
+      await this.#ports.grants.endOfSignIn(id);
       await this.#removeKeysOf(person, ({ signIn }) => signIn === id);
     }
     for (const person of household.list()) this.#revokeOutdated(person);
@@ -236,7 +237,7 @@ export class PeopleService implements PeopleAdministration, SignInService, Servi
     signIns.save({ ...signIn, endedAtMs: time.now() });
     this.#renewals.delete(signIn.id);
     this.#revokeTokensOf(signIn.id);
-    if (!signIns.live().some(({ person }) => person === signIn.person)) await this.#ports.grants.endOf(signIn.person, 'signed_out');
+    await this.#ports.grants.endOfSignIn(signIn.id);
     await this.#removeKeysOf(signIn.person, (one) => one.signIn === signIn.id || one.key === signIn.key);
     await this.#note('sign_in.ended', signIn.person, { sign_in_id: signIn.id, label: signIn.label });
   }
@@ -247,7 +248,7 @@ export class PeopleService implements PeopleAdministration, SignInService, Servi
     invitations.end(name);
     for (const signIn of signIns.live()) if (signIn.person === name) await this.#end(signIn);
     this.#revokeAllTokens(name);
-    await this.#ports.grants.endOf(name, 'person_gone');
+    await this.#ports.grants.endOf(name);
     await this.#removeKeys(name);
     household.forget(name);
   }

@@ -7,9 +7,17 @@ import type { Principal } from './principal.ts';
 const OAUTH_ERRORS = [
   ...(['invalid_request', 'invalid_client', 'invalid_grant', 'unsupported_grant_type', 'unsupported_response_type'] as const),
   ...(['invalid_target', 'invalid_redirect_uri', 'invalid_client_metadata', 'temporarily_unavailable'] as const),
-  ...(['access_denied', 'authorization_pending', 'slow_down', 'expired_token'] as const),
+  ...(['unauthorized_client', 'access_denied', 'authorization_pending', 'slow_down', 'expired_token'] as const),
 ] as const;
 export type OAuthErrorCode = (typeof OAUTH_ERRORS)[number];
+
+/** Grant types that the token endpoint knows (RFC 6749 §4.1.3 and §6, RFC 8628 §3.4). */
+export const CODE_GRANT = 'authorization_code';
+export const REFRESH_GRANT = 'refresh_token';
+export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
+export const OAUTH_GRANT_TYPES: readonly string[] = [CODE_GRANT, REFRESH_GRANT, DEVICE_GRANT];
+/** Characters of the query of an authorization request at most. */
+export const MAX_AUTHORIZATION_QUERY = 8_192;
 
 /** Returns an error that a client of OAuth gets with the code `error`. The message becomes the `error_description`. */
 export function oauthError(error: OAuthErrorCode, message: string, details: JsonObject = {}): AtmoError {
@@ -105,7 +113,7 @@ export interface ConsentChoices {
 /** A client as a person is shown it. Its name is what the client calls itself. */
 export interface OAuthClientView {
   readonly name: string;
-  /** Host of the client's metadata document, or of its redirect address; absent for addresses without a host. */
+  /** Host of the client's metadata document, or of the https address that gets the answer; absent for a device and for other addresses. */
   readonly host?: string;
   readonly kind: 'metadata_document' | 'registered';
   readonly registeredAtMs?: number;

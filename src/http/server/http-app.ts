@@ -181,7 +181,9 @@ class RouteDispatcher {
       guesses.succeeded(bearer, rootAgentOf(principalKey(authenticated.principal)));
       return authenticated;
     } catch (thrown) {
-      if (thrown instanceof AtmoError && thrown.code === 'TOKEN_INVALID') guesses.failed(source, bearer);
+      // Who has the token of an application guesses nothing, even at an address for which the token is not good.
+      const isGuess = thrown instanceof AtmoError && thrown.code === 'TOKEN_INVALID' && thrown.details.good_for === undefined;
+      if (isGuess) guesses.failed(source, bearer);
       throw lock ?? thrown;
     }
   }

@@ -28,13 +28,52 @@ describe('an access ends', () => {
     expect((await lab.refresh(clientId, renewal)).json.error).toBe('invalid_grant');
   });
 
-  test('when the person has signed out everywhere, and not before', async () => {
+  test('when the sign-in with which it was given ends, and not with another one', async () => {
     const lab = await oauthLab();
     const [phone, laptop] = [await lab.signedIn(ANN, browser()), await lab.signedIn(ANN, browser())];
     const { access } = await lab.connected({ token: phone.token });
-    await lab.people.endSignIn(phone.signIn.id);
-    expect(lab.isValid(access)).toBe(true);
     await lab.people.endSignIn(laptop.signIn.id);
+    expect(lab.isValid(access)).toBe(true);
+    await lab.people.endSignIn(phone.signIn.id);
+    expect([lab.isValid(access), endReason(lab)]).toEqual([false, 'signed_out']);
+  });
+
+  test('when its sign-in ended before the client exchanged the code, though another one lives', async () => {
+    const lab = await oauthLab();
+    const [phone] = [await lab.signedIn(ANN, browser()), await lab.signedIn(ANN, browser())];
+    const clientId = await lab.register();
+    const code = (await lab.consent(lab.query(clientId), phone.token)).searchParams.get('code') ?? '';
+    await lab.people.endSignIn(phone.signIn.id);
+    expect((await lab.exchange(clientId, code)).json.error).toBe('invalid_grant');
+  });
+
+  test('at a start or a renewal, when a crash came between the end of its sign-in and that of the access', async () => {
+    const lab = await oauthLab();
+    const phone = await lab.signedIn(ANN, browser());
+    const { access, renewal, clientId } = await lab.connected({ token: phone.token });
+    const { id, ...signIn } = phone.signIn;
+    lab.store.set('people.sign-ins', id, { ...signIn, endedAtMs: lab.clock.now() });
+    expect((await lab.refresh(clientId, renewal)).json.error).toBe('invalid_grant');
+    const other = await lab.connected({ token: (await lab.signedIn(ANN, browser())).token });
+    for (const { key, value } of lab.store.entries('people.sign-ins')) {
+      lab.store.set('people.sign-ins', key, { ...(value as object), endedAtMs: lab.clock.now() });
+    }
+    const again = await oauthLab({ clock: lab.clock, store: lab.store, hub: lab.hub });
+    expect([again.isValid(access), again.isValid(other.access), again.grants.list()]).toEqual([false, false, []]);
+  });
+
+  test('with the token of a person who has no sign-in, and lasts no longer than this token', async () => {
+    const lab = await oauthLab();
+    await lab.people.add(ANN);
+    const permissions = ['device:control:*', 'device:read:*', 'sensor:read:*'];
+    const login = () => lab.tokens.issuer.issue({ agentId: 'ann', permissions, ttlMs: 2 * 3_600_000 }, OWNER);
+    const { token, principal } = login();
+    const { json } = await lab.open(lab.query(await lab.register()), token);
+    const end = new Date(lab.clock.now() + 2 * 3_600_000).toISOString();
+    expect(Date.parse(json.choices.max_until)).toBe(Date.parse(end));
+    expect((await lab.allow(json.request_id, token)).status).toBe(400);
+    const { access } = await lab.connected({ token, chosen: lab.choice({ until: end }) });
+    lab.tokens.issuer.revoke(principal.token?.id ?? '');
     expect([lab.isValid(access), endReason(lab)]).toEqual([false, 'signed_out']);
   });
 

@@ -31,7 +31,7 @@ test.each([
 
 test('a device that polls each five seconds is not slowed down by a request that travels faster than the one before', async () => {
   const lab = await oauthLab();
-  const clientId = await lab.register();
+  const clientId = await lab.register({ grant_types: [DEVICE_GRANT] });
   const codes = (await lab.form('/oauth/device_authorization', { client_id: clientId })).json;
   const poll = async () =>
     (await lab.form('/oauth/token', { grant_type: DEVICE_GRANT, client_id: clientId, device_code: String(codes.device_code) })).json.error;

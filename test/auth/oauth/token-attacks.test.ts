@@ -414,12 +414,81 @@ describe('the code of a device', () => {
     const lab = await oauthLab();
     const ask = (fields: Fields) => lab.form('/oauth/device_authorization', fields);
     expect([(await ask({ client_id: 'c-none' })).status, (await ask({})).json.error]).toEqual([401, 'invalid_request']);
-    const clientId = await lab.register();
+    expect((await ask({ client_id: await lab.register() })).json.error).toBe('unauthorized_client');
+    const clientId = await lab.register({ grant_types: [DEVICE] });
     expect((await ask({ client_id: clientId, resource: 'https://evil.example' })).json.error).toBe('invalid_target');
     for (let count = 0; count < 8; count++) expect((await ask({ client_id: clientId })).status).toBe(200);
     const refused = await ask({ client_id: clientId });
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '600']);
+    lab.clock.advance(600_000);
+    expect((await ask({ client_id: clientId })).status).toBe(200);
+    expect((await lab.open(lab.query(clientId))).json.error.details.oauth_error).toBe('unauthorized_client');
   });
+
+  test('cannot be asked for in the name of an application that has no device flow, and shows no host', async () => {
+    const address = 'https://claude.example/client.json';
+    const documentOf = (more: object) => JSON.stringify({ client_id: address, client_name: 'Claude', redirect_uris: [CALLBACK], ...more });
+    const openedIn = async (lab: Lab) => {
+      const codes = (await lab.form('/oauth/device_authorization', { client_id: address })).json;
+      return opened(lab, String(codes.user_code));
+    };
+    for (const more of [{}, { grant_types: ['authorization_code', 'refresh_token'] }]) {
+      const { status, json } = await openedIn(await oauthLab({ documents: { [address]: documentOf(more) } }));
+      expect([status, json.error.details.oauth_error]).toEqual([400, 'unauthorized_client']);
+    }
+    const { json } = await openedIn(await oauthLab({ documents: { [address]: documentOf({ grant_types: [DEVICE] }) } }));
+    expect(json.client).toMatchObject({ name: 'Claude', host: null });
+  });
+});
+
+test('a token that is sent to another address of the hub is refused, and is no guess at a token', async () => {
+  const lab = await oauthLab();
+  const { access } = await lab.connected();
+  for (let count = 0; count < 20; count++) expect((await lab.get(`/api/v1/devices?n=${count}`, access)).status).toBe(401);
+  expect((await lab.get('/api/v1/devices', TOKEN)).status).toBe(200);
+  expect((await lab.get('/api/v1/devices', 'wrong')).status).toBe(401);
+});
+
+test('clients whose access has ended leave their place to new ones', async () => {
+  const lab = await oauthLab();
+  const used = (await lab.connected()).clientId;
+  const [grant] = lab.grants.list();
+  const more = async (count: number) => {
+    for (let index = 0; index < count; index++) {
+      if (index % 20 === 0) lab.clock.advance(3_600_000);
+      await lab.register();
+    }
+  };
+  await more(260);
+  expect((await lab.open(lab.query(used))).status).toBe(200);
+  await lab.grants.end(grant?.id ?? '', 'ended_by_person');
+  await more(260);
+  expect((await lab.open(lab.query(used))).status).toBe(400);
+});
+
+test('an access is renewed 60 times an hour at most, and has two tokens at a time', async () => {
+  const lab = await oauthLab();
+  const { access, renewal, clientId } = await lab.connected();
+  const texts = [access];
+  let next = renewal;
+  for (let count = 0; count < 60; count++) {
+    const { json } = await lab.refresh(clientId, next);
+    texts.push(String(json.access_token));
+    next = String(json.refresh_token);
+  }
+  expect(texts.filter(lab.isValid)).toEqual(texts.slice(-2));
+  const refused = await lab.refresh(clientId, next);
+  expect([refused.status, refused.json.error, refused.headers.get('retry-after')]).toEqual([429, 'temporarily_unavailable', '3600']);
+  lab.clock.advance(3_600_000);
+  expect((await lab.refresh(clientId, next)).status).toBe(200);
+});
+
+test('the host of a registered client is that of the address that gets the answer', async () => {
+  const lab = await oauthLab();
+  const other = 'https://evil.example/callback';
+  const clientId = await lab.register({ redirect_uris: ['https://claude.ai/callback', other] });
+  const { json } = await lab.open(lab.query(clientId, { redirect_uri: other }));
+  expect(json.client.host).toBe('evil.example');
 });
 
 test('registrations have bounds: 20 an hour from one address, and clients without access are forgotten after a day', async () => {

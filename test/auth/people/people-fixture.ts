@@ -67,6 +67,7 @@ export async function household({ clock = new ManualClock(), store = new MemoryK
     granted,
     grants: new GrantStore({ store, time }),
     people: home,
+    signIns,
   });
   await grants.start();
   const people = new PeopleService({
