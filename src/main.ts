@@ -31,6 +31,8 @@ const exitCode = await runCli(process.argv.slice(2), HUB_PROGRAM, {
   machineChecks: async (ports) => hubMachineChecks(process.env, await (await import('./doctor/network-checks.ts')).networkChecks(ports)),
   openFile: async (file) => (await import('./cli/browser.ts')).openInBrowser(file, process.env),
   askSecret: async (prompt) => (await import('./cli/identity/secret-prompt.ts')).promptSecret(prompt, process.stdin, process.stderr),
+  askLine: async (prompt) =>
+    (await import('./cli/terminal/line-prompt.ts')).promptLine(prompt, { input: process.stdin, output: process.stderr }),
   configCheck: async (file) => (await import('./hub/config/config-check.ts')).checkConfigFile(process.env, file),
   safeOutputs: async () => (await import('./hub/offline/safe-outputs.ts')).safeOutputs(process.env),
   upgrade: {

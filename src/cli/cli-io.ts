@@ -3,6 +3,7 @@ import type { DeviceDescription } from '../core/devices/device-model.ts';
 import type { BackupService } from '../core/storage/backup.ts';
 import type { CheckSection, HubPorts } from '../doctor/check-result.ts';
 import type { DraftFile, ProfileProblem } from '../profiles/files/profile-format.ts';
+import type { TypedLine } from './terminal/line-prompt.ts';
 import type { TextSink, Ticker } from './terminal/spinner.ts';
 
 /** How the last upgrade of the hub's package went. */
@@ -21,6 +22,8 @@ export interface CliIo {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
   /** Reads a line from the terminal without showing it. Returns undefined if there is no terminal. */
   readonly askSecret: (prompt: string) => Promise<string | undefined>;
+  /** Reads a line from the terminal, which shows it. Returns undefined if there is no terminal. */
+  readonly askLine: (prompt: string) => Promise<TypedLine | undefined>;
   /** Returns the checks of `atmo doctor` that look at this machine. `ports` are those of its hub. */
   readonly machineChecks: (ports: HubPorts) => Promise<readonly CheckSection[]>;
   readonly openFile: (file: string) => Promise<void>;

@@ -7,6 +7,7 @@ import { clientMachineChecks } from './doctor/own-state.ts';
 import { hubFetch } from './hub/hub-fetch.ts';
 import { promptSecret } from './identity/secret-prompt.ts';
 import { runCli } from './run-cli.ts';
+import { promptLine } from './terminal/line-prompt.ts';
 
 // A reader such as `head` that closes the pipe is no error. Windows reports EOF.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -27,6 +28,7 @@ const exitCode = await runCli(process.argv.slice(2), CLIENT_PROGRAM, {
   machineChecks: async () => clientMachineChecks(process.env, CLIENT_PROGRAM.advice.UNAUTHENTICATED),
   openFile: (file) => openInBrowser(file, process.env),
   askSecret: (prompt) => promptSecret(prompt, process.stdin, process.stderr),
+  askLine: (prompt) => promptLine(prompt, { input: process.stdin, output: process.stderr }),
 });
 // The exit code is set without calling exit(), because data that are still in a pipe would be lost.
 process.exitCode = exitCode;

@@ -29,6 +29,7 @@ export const IDLE_IO: Omit<HubMachineIo, 'stdout' | 'stderr' | 'stdin' | 'env'> 
   serve: () => Promise.resolve(0),
   sleep: () => settled(),
   askSecret: () => Promise.resolve(undefined),
+  askLine: () => Promise.resolve(undefined),
   machineChecks: () => Promise.resolve([]),
   profileCheck: unused,
   profileDraft: unused,

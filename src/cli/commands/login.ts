@@ -194,7 +194,7 @@ async function factsOf({ io }: Invocation, token: string): Promise<JsonObject> {
 const GETENT = '/usr/bin/getent';
 
 /** The user of this machine who logs in. Under sudo, this is the user who ran sudo. */
-interface LoginUser {
+export interface LoginUser {
   readonly name: string;
   /** Directory with the user's logins and keys. */
   readonly dir: string;

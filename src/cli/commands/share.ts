@@ -1,11 +1,11 @@
-import { writeFile } from 'node:fs/promises';
-import { areaKey } from '../../core/devices/device-names.ts';
+import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { systemCode, toAtmoError } from '../../core/errors.ts';
 import { type Json, type JsonObject, objectOf, objectsOf, present } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
-import { objectsIn } from '../hub/answer-lists.ts';
 import { type Block, heading, qrBlock } from '../terminal/blocks.ts';
+import type { TypedLine } from '../terminal/line-prompt.ts';
 import { cellText } from '../terminal/text-table.ts';
+import { asUser, type LoginUser, loginUser } from './login.ts';
 
 /** Seconds for which one device stays open, and for which each of many does: another app needs about a minute for each. */
 const SECONDS = { one: 300, many: 900 };
@@ -18,6 +18,7 @@ export const share: Command = {
     'device share living-room-lamp --close',
     'device share --all',
     'device share --all --area Kitchen --sheet kitchen.html',
+    'device share --all --dangerous',
   ],
   operands: [{ name: 'DEVICE', help: 'device id or unique name', isOptional: true }],
   options: {
@@ -25,6 +26,7 @@ export const share: Command = {
     close: { help: 'end the pairing before its time' },
     all: { help: 'every device: in a terminal one after another, each opened when you are ready for it; else all at once' },
     area: { value: 'AREA', help: 'with --all: only those in this room' },
+    dangerous: { help: 'with --all: also locks, valves and the like, past the approvals and rules of this hub' },
     sheet: {
       value: 'FILE',
       help: 'with --all: open all at once and write their codes into this new page (HTML), to print or to scan from',
@@ -32,7 +34,8 @@ export const share: Command = {
   },
   async run(call) {
     if (call.isSet('all')) return shareAll(call);
-    if (call.text('area') !== undefined || call.text('sheet') !== undefined) throw usage('--area and --sheet go with --all');
+    if (call.text('area') !== undefined || call.text('sheet') !== undefined || call.isSet('dangerous'))
+      throw usage('--area, --dangerous and --sheet go with --all');
     const [device] = call.operands;
     if (device === undefined) throw usage('Name a DEVICE, or share them --all');
     if (call.isSet('close')) {
@@ -65,15 +68,34 @@ export async function codesText(code: JsonObject, { isJson }: { readonly isJson:
 
 async function shareAll(call: Invocation): Promise<void> {
   if (call.operands.length > 0 || call.isSet('close')) throw usage('--all takes no DEVICE and no --close; each device closes by itself');
-  if (call.text('sheet') === undefined && call.output.isTerminal && (await shareInTurn(call))) return;
-  const seconds = call.integer('seconds') ?? SECONDS.many;
-  const params = present({ area: call.text('area'), seconds });
-  const answer = objectOf(await call.output.during('Opening the devices', () => call.hub.call('hub:share_devices', params)));
-  const shared = objectsOf(answer.shared);
   const file = call.text('sheet');
-  if (file !== undefined) await writeSheet(file, shared);
-  const blocks = call.output.isJson || file !== undefined ? [] : await Promise.all(shared.map(sharedText));
-  call.output.answer(answer, () => [...blocks.flat(), ...summary(answer, file)]);
+  if (file !== undefined) return shareOnSheet(call, file);
+  if (call.output.isTerminal && (await shareInTurn(call))) return;
+  const answer = await openAll(call);
+  const blocks = call.output.isJson ? [] : await Promise.all(objectsOf(answer.shared).map(sharedText));
+  call.output.answer(answer, () => [...blocks.flat(), ...summary(answer, '')]);
+}
+
+async function openAll(call: Invocation): Promise<JsonObject> {
+  const params = { ...whichDevices(call), seconds: call.integer('seconds') ?? SECONDS.many };
+  return objectOf(await call.output.during('Opening the devices', () => call.hub.call('hub:share_devices', params)));
+}
+
+function whichDevices(call: Invocation): JsonObject {
+  return present({ area: call.text('area'), dangerous: call.isSet('dangerous') || undefined });
+}
+
+/** Opens all devices and writes their codes into a new file. The file is made first: a device whose codes nobody sees must not be open. */
+async function shareOnSheet(call: Invocation, file: string): Promise<void> {
+  const sheet = makeSheet(file, loginUser(call.io.env));
+  try {
+    const answer = await openAll(call);
+    sheet.write(await sheetOf(objectsOf(answer.shared)));
+    call.output.answer(answer, () => summary(answer, `; their codes are in ${file}, which you should delete when they have ended`));
+  } catch (thrown) {
+    sheet.remove();
+    throw thrown;
+  }
 }
 
 async function sharedText(device: JsonObject): Promise<readonly (string | Block)[]> {
@@ -81,12 +103,21 @@ async function sharedText(device: JsonObject): Promise<readonly (string | Block)
 }
 
 /** Says how many are open and until when, and which are not and why. */
-function summary(answer: JsonObject, file: string | undefined): readonly string[] {
+function summary(answer: JsonObject, where: string): readonly string[] {
   const shared = objectsOf(answer.shared);
   const untils = shared.map(({ expires_at: until }) => String(until)).toSorted();
-  const where = file === undefined ? '' : `; their codes are in ${file}, which you should delete when they have ended`;
   const open = shared.length === 0 ? 'No device is open\n' : `\n${shared.length} open until ${untils[0]}${where}\n`;
-  return [open, ...objectsOf(answer.failed).map((device) => `${titleOf(device)} is not open: ${cellText(device.message)}\n`)];
+  const failed = objectsOf(answer.failed).map((device) => `${titleOf(device)} is not open: ${cellText(device.message)}\n`);
+  return [open, ...failed, ...leftOutText(answer).map((line) => `${line}\n`)];
+}
+
+/** Names the locks and other dangerous devices that were left out, if there are any. */
+function leftOutText({ left_out: leftOut }: JsonObject): readonly string[] {
+  const titles = objectsOf(leftOut).map(titleOf);
+  if (titles.length === 0) return [];
+  return [
+    `Left out, because they can do dangerous things and the approvals and rules of this hub do not apply in the other app: ${titles.join(', ')}. Share each by its name, or give --dangerous`,
+  ];
 }
 
 function titleOf({ name, area }: JsonObject): string {
@@ -100,43 +131,83 @@ const NEXT = 'Enter when the other app has it, s and Enter to stop: ';
  * answer at a terminal; nothing is open then.
  */
 async function shareInTurn(call: Invocation): Promise<boolean> {
-  const devices = await wholeDevices(call);
-  const begin = await call.io.askSecret(`${devices.length} devices, one after another. Have the other app ready to scan, then Enter: `);
-  if (begin === undefined) return false;
-  const failed: string[] = [];
-  for (const [index, device] of devices.entries()) {
-    const title = `${index + 1} of ${devices.length}: ${titleOf(device)}`;
-    try {
-      call.output.line(null, [heading(title), ...(await codesText(await openOne(call, String(device.id)), call.output))]);
-    } catch (thrown) {
-      failed.push(`${titleOf(device)} is not open: ${toAtmoError(thrown).message}`);
-      call.output.note(failed.at(-1) ?? '');
-      continue;
-    }
-    const answer = await call.io.askSecret(NEXT);
-    // The window closes by itself once another controller has joined; a device that nobody added must not stay open.
-    await call.hub.call('hub:close_share', { device_id: String(device.id) }).catch(() => undefined);
-    if (answer?.trim().toLowerCase().startsWith('s')) break;
+  const answer = objectOf(await call.hub.call('hub:list_devices_to_share', whichDevices(call)));
+  const devices = objectsOf(answer.devices);
+  if (devices.length === 0) {
+    call.output.line(null, ['No device is open', ...leftOutText(answer)].join('\n'));
+    return true;
   }
-  call.output.line(null, failed.length === 0 ? 'All devices were opened' : `Not opened:\n${failed.join('\n')}`);
+  const begin = await call.io.askLine(`${devices.length} devices, one after another. Have the other app ready to scan, then Enter: `);
+  if (begin === undefined) return false;
+  const { opened, failed } = isStop(begin) ? { opened: 0, failed: [] } : await openInTurn(call, devices);
+  const rest = devices.length - opened - failed.length;
+  const stopped = rest > 0 ? `; you stopped before the other ${rest}` : '';
+  const lines = [`${opened} of ${devices.length} devices were opened${stopped}`, ...failed, ...leftOutText(answer)];
+  call.output.line(null, lines.join('\n'));
   return true;
 }
 
-/** Lists the devices that can be shared: those of the board have no fabric, and what is behind a bridge is shared with it. */
-async function wholeDevices(call: Invocation): Promise<readonly JsonObject[]> {
-  const area = call.text('area');
-  const all = objectsIn(await call.hub.get('/api/v1/devices'), 'devices').filter(({ kind }) => kind === 'node');
-  const wanted = all.filter((device) => area === undefined || areaKey(String(device.area ?? '')) === areaKey(area));
-  if (wanted.length === 0) throw usage(area === undefined ? 'There is no device to share' : `No device to share is in ${area}`);
-  return wanted;
+interface TurnResult {
+  readonly opened: number;
+  /** A sentence for each device that could not be opened. */
+  readonly failed: readonly string[];
 }
 
-async function writeSheet(file: string, shared: readonly JsonObject[]): Promise<void> {
+async function openInTurn(call: Invocation, devices: readonly JsonObject[]): Promise<TurnResult> {
+  const failed: string[] = [];
+  for (const [index, device] of devices.entries()) {
+    const isLast = await openAndWait(call, device, `${index + 1} of ${devices.length}`).catch((thrown: unknown) => {
+      if (toAtmoError(thrown).code === 'CANCELLED') throw thrown;
+      failed.push(`${titleOf(device)} is not open: ${toAtmoError(thrown).message}`);
+      call.output.note(failed.at(-1) ?? '');
+      return false;
+    });
+    if (isLast) return { opened: index + 1 - failed.length, failed };
+  }
+  return { opened: devices.length - failed.length, failed };
+}
+
+/** Opens a device until the person answers. Returns whether the person wants no further device. */
+async function openAndWait(call: Invocation, device: JsonObject, position: string): Promise<boolean> {
+  const id = String(device.device_id);
+  const codes = await codesText(await openOne(call, id), call.output);
+  call.output.line(null, [heading(`${position}: ${titleOf(device)}`), ...codes]);
+  try {
+    return isStop(await call.io.askLine(NEXT));
+  } finally {
+    // The window closes by itself once another controller has joined; a device that nobody added must not stay open.
+    await call.hub.call('hub:close_share', { device_id: id }).catch(() => undefined);
+  }
+}
+
+function isStop(typed: TypedLine | undefined): boolean {
+  return typed === undefined || typed === 'end_of_input' || typed.line.trim().toLowerCase().startsWith('s');
+}
+
+interface Sheet {
+  write(page: string): void;
+  remove(): void;
+}
+
+/** Makes an empty file that only its owner can read. Under sudo, the owner is the user who ran sudo, who opens it in a browser. */
+function makeSheet(file: string, user: LoginUser): Sheet {
+  try {
+    const made = asUser(user, () => openSync(file, 'wx', 0o600));
+    return {
+      write: (page) => {
+        writeFileSync(made, page);
+        closeSync(made);
+      },
+      remove: () => asUser(user, () => rmSync(file, { force: true })),
+    };
+  } catch (error) {
+    throw usage(`${file} cannot be written (${systemCode(error)}); name a file that does not exist yet. No device was opened`);
+  }
+}
+
+async function sheetOf(shared: readonly JsonObject[]): Promise<string> {
   const cards = await Promise.all(shared.map(sheetCard));
-  const page = SHEET.replace('CARDS', () => cards.join('\n'));
-  await writeFile(file, page, { mode: 0o600, flag: 'wx' }).catch((error: unknown) => {
-    throw usage(`${file} cannot be written (${systemCode(error)}); name a file that does not exist yet`);
-  });
+  return SHEET.replace('CARDS', () => cards.join('\n'));
 }
 
 const SHEET = `<!doctype html>

@@ -6,7 +6,18 @@ import type { JsonObject } from '../../core/json.ts';
 import { defineTool, INSTANT, p, resultSchema, TEXT } from '../definition/define-tool.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 import { copyJson, snakeJson } from '../schema/plain-json.ts';
-import { ACTS_ON_HUB, type AdminPorts, actsOnNode, DONE, deviceOf, deviceParameter, done, readsDevice, SUCCESS } from './hub-tool.ts';
+import {
+  ACTS_ON_HUB,
+  type AdminPorts,
+  actsOnNode,
+  DONE,
+  deviceOf,
+  deviceParameter,
+  done,
+  READS_WHOLE_HUB,
+  readsDevice,
+  SUCCESS,
+} from './hub-tool.ts';
 
 const device = { device_id: deviceParameter };
 
@@ -22,6 +33,7 @@ const openedProperties = {
 export function fabricTools(ports: AdminPorts): readonly RegisteredTool[] {
   return [
     shareTool(ports),
+    listToShareTool(ports),
     shareAllTool(ports),
     closeShareTool(ports),
     listFabricsTool(ports),
@@ -65,6 +77,46 @@ const SHARED_DEVICE = {
   expires_at: INSTANT,
 } as const;
 
+/** A device without its codes: one that was left out, could not be opened, or is not opened yet. */
+const CLOSED_DEVICE = { device_id: TEXT, name: TEXT, area: SHARED_DEVICE.area, devices: openedProperties.devices } as const;
+
+const LEFT_OUT = {
+  type: 'array',
+  items: resultSchema(CLOSED_DEVICE),
+  description: 'Locks, valves and what else can do dangerous things; devices behind a bridge count for the bridge',
+} as const;
+
+const WHICH_DEVICES = {
+  area: p.string({ description: 'Only the devices in this room', minLength: 1, maxLength: 64 }).optional(),
+  dangerous: p.boolean({
+    description:
+      'Also locks, valves and what else can do dangerous things. In the other app the approvals and rules of this hub do not apply',
+    default: false,
+  }),
+};
+
+interface WhichDevices {
+  readonly area?: string | undefined;
+  readonly dangerous: boolean;
+}
+
+function listToShareTool(ports: AdminPorts): RegisteredTool {
+  return defineTool(
+    {
+      ...READS_WHOLE_HUB,
+      name: 'list_devices_to_share',
+      title: 'List the devices that can be shared',
+      description: 'Lists the devices that share_devices opens, each whole Matter node once, and those that it leaves out.',
+      parameters: WHICH_DEVICES,
+      returns: resultSchema({ devices: { type: 'array', items: resultSchema(CLOSED_DEVICE) }, left_out: LEFT_OUT }),
+    },
+    async (which) => {
+      const { toOpen, leftOut } = devicesToShare(ports, which);
+      return { devices: toOpen.map((one) => closedDevice(ports, one)), left_out: leftOut.map((one) => closedDevice(ports, one)) };
+    },
+  );
+}
+
 function shareAllTool(ports: AdminPorts): RegisteredTool {
   return defineTool(
     {
@@ -72,56 +124,71 @@ function shareAllTool(ports: AdminPorts): RegisteredTool {
       name: 'share_devices',
       title: 'Share all devices',
       description:
-        'Opens every device, or every one in a room, for another controller for a while and answers the codes of each. Devices are asked one after another; one that fails is told and does not stop the rest. Who has the codes gets all rights on the devices.',
+        'Opens every device, or every one in a room, for another controller for a while and answers the codes of each. Devices are opened one after another; the answer lists those that failed. Who has the codes gets all rights on the devices, past the approvals and rules of this hub.',
       tags: ['share', 'fabric', 'apple', 'google', 'alexa', 'multi-admin'],
       isDangerous: true,
       isAsyncAllowed: true,
       timeoutMs: SHARE_ALL_TIMEOUT_MS,
       parameters: {
-        area: p.string({ description: 'Only the devices in this room', minLength: 1, maxLength: 64 }).optional(),
+        ...WHICH_DEVICES,
         seconds: p.integer({ description: 'How long each stays open', minimum: 180, maximum: 900, default: 900, unit: 's' }),
       },
-      effects: ({ area }) =>
-        devicesToShare(ports, area)
-          .flatMap(({ id }) => ports.bounds.nodeOf(id))
+      effects: (which) =>
+        devicesToShare(ports, which)
+          .toOpen.flatMap(({ id }) => ports.bounds.nodeOf(id))
           .map((id) => ({ permission: `admin:device:${id}`, risk: 'low', target: id, device: id })),
       returns: resultSchema({
         shared: { type: 'array', items: resultSchema(SHARED_DEVICE) },
         failed: {
           type: 'array',
-          items: resultSchema({ device_id: TEXT, name: TEXT, area: SHARED_DEVICE.area, code: TEXT, message: TEXT }),
+          items: resultSchema({ ...CLOSED_DEVICE, code: TEXT, message: TEXT }),
         },
+        left_out: LEFT_OUT,
       }),
     },
-    async ({ area, seconds }, { signal, progress }) => {
-      const devices = devicesToShare(ports, area);
-      if (devices.length === 0)
-        throw new AtmoError('NOT_FOUND', area === undefined ? 'There is no device to share' : `No device is in ${area}`);
+    async ({ seconds, ...which }, { signal, progress }) => {
+      const { toOpen, leftOut } = devicesToShare(ports, which);
       const shared: JsonObject[] = [];
       const failed: JsonObject[] = [];
-      for (const [index, device] of devices.entries()) {
-        progress(index / devices.length, device.name);
-        const facts = { device_id: device.id, name: device.name, area: device.area ?? null };
+      for (const [index, device] of toOpen.entries()) {
+        progress(index / toOpen.length, device.name);
+        const facts = closedDevice(ports, device);
         try {
           const { qrCode, manualCode, expiresAt } = await ports.administration.share(device.id, seconds, { signal });
-          const { devices: count } = openedBy(ports, device.id);
-          shared.push({ ...facts, devices: count, qr_code: qrCode, manual_code: manualCode, expires_at: expiresAt });
+          shared.push({ ...facts, qr_code: qrCode, manual_code: manualCode, expires_at: expiresAt });
         } catch (thrown) {
           if (signal.aborted) throw thrown;
           const { code, message } = toAtmoError(thrown).toBody();
           failed.push({ ...facts, code, message });
         }
       }
-      return { shared, failed };
+      return { shared, failed, left_out: leftOut.map((one) => closedDevice(ports, one)) };
     },
   );
 }
 
-/** Returns the devices that can be shared: each whole Matter node once. What is behind a bridge is shared with the bridge. */
-function devicesToShare({ naming }: AdminPorts, area: string | undefined): readonly Device[] {
+interface DevicesToShare {
+  readonly toOpen: readonly Device[];
+  /** Devices that may be dangerous, such as locks. Empty if the caller asked for these too. */
+  readonly leftOut: readonly Device[];
+}
+
+/**
+ * Returns the devices that can be shared: each whole Matter node once, since what is behind a bridge is shared with the bridge. Throws
+ * NOT_FOUND if there is none.
+ */
+function devicesToShare({ naming, bounds }: AdminPorts, { area, dangerous }: WhichDevices): DevicesToShare {
   const wanted = area === undefined ? undefined : areaKey(naming.areaToday(area));
   const whole = naming.directory.list().filter(({ kind }) => kind === 'node');
-  return whole.filter((device) => wanted === undefined || (device.area !== undefined && areaKey(device.area) === wanted));
+  const there = whole.filter((device) => wanted === undefined || (device.area !== undefined && areaKey(device.area) === wanted));
+  if (there.length === 0)
+    throw new AtmoError('NOT_FOUND', area === undefined ? 'There is no device to share' : `No device to share is in ${area}`);
+  const isLeftOut = ({ id }: Device) => !dangerous && bounds.nodeOf(id).some((one) => bounds.isGuarded(one));
+  return { toOpen: there.filter((device) => !isLeftOut(device)), leftOut: there.filter(isLeftOut) };
+}
+
+function closedDevice(ports: AdminPorts, { id, name, area }: Device) {
+  return { device_id: id, name, area: area ?? null, devices: openedBy(ports, id).devices };
 }
 
 function closeShareTool(ports: AdminPorts): RegisteredTool {

@@ -112,7 +112,7 @@ function room(extra: Parameters<typeof makePipeline>[0] = {}, isOneNode = false)
 }
 
 /** Tools of which device-name-tools.test.ts and share-devices.test.ts have the tests. */
-const TESTED_ELSEWHERE = ['list_device_names', 'free_device_name', 'share_devices'];
+const TESTED_ELSEWHERE = ['list_device_names', 'free_device_name', 'list_devices_to_share', 'share_devices'];
 
 const approved = approvalsSaying({ state: 'approved', approvalId: 'ap-1', by: ['ann'] });
 const onLamp = { device_id: 'desk lamp' };

@@ -17,7 +17,12 @@ const HOME = [
   makeDevice('board-line', { area: 'Kitchen', nodeId: '', kind: 'board' }),
 ];
 
-function hub(isApproved = true) {
+interface Setup {
+  readonly isApproved?: boolean;
+  readonly guarded?: readonly string[];
+}
+
+function hub({ isApproved = true, guarded = [] }: Setup = {}) {
   const asked: string[] = [];
   const approvals = approvalsSaying({ state: 'approved', approvalId: 'ap-1', by: ['ann'] });
   const made = makePipeline(isApproved ? { approvals } : {});
@@ -32,16 +37,17 @@ function hub(isApproved = true) {
     bounds: {
       nodeOf: (id: DeviceId) => HOME.filter(({ nodeId }) => nodeId === HOME.find((one) => one.id === id)?.nodeId).map((one) => one.id),
       wholeOf: (id: DeviceId) => id,
+      isGuarded: (id: DeviceId) => guarded.includes(id),
     },
     naming: { ...NO_NAMING, directory: { get: () => undefined, list: () => HOME } },
   };
-  const [tool] = fabricTools(ports as unknown as AdminPorts).filter(({ definition }) => definition.name === 'share_devices');
-  if (tool) made.registry.register(tool);
+  for (const tool of fabricTools(ports as unknown as AdminPorts)) made.registry.register(tool);
   const call = (params: object, principal = owner) => made.pipeline.call({ principal, tool: 'hub:share_devices', params });
-  return { ...made, asked, call };
+  const list = (params: object) => made.pipeline.call({ principal: owner, tool: 'hub:list_devices_to_share', params });
+  return { ...made, asked, call, list };
 }
 
-test('all devices are opened one after another, and one that fails is told without stopping the rest', async () => {
+test('all devices are opened one after another, and one that fails is listed without stopping the rest', async () => {
   const { call, asked } = hub();
   const bridge = { device_id: 'bridge', area: 'Kitchen', devices: 2, qr_code: 'MT:bridge', expires_at: '2026-01-01T00:15:00Z' };
   expect(await call({})).toMatchObject({
@@ -60,8 +66,26 @@ test('of one room, only what is in it is opened', async () => {
   expect(await call({ area: 'Attic' })).toMatchObject({ error: { code: 'NOT_FOUND' } });
 });
 
+test('a lock, and a bridge with a valve behind it, are opened only by who asks for what is dangerous', async () => {
+  const { call, list, asked } = hub({ guarded: ['plug', 'spot'] });
+  const leftOut = [
+    { device_id: 'plug', name: 'plug', area: 'Kitchen', devices: 1 },
+    { device_id: 'bridge', name: 'bridge', area: 'Kitchen', devices: 2 },
+  ];
+  const lamp = { device_id: 'lamp', name: 'lamp', area: 'Hall', devices: 1 };
+  expect(await list({})).toMatchObject({ result: { devices: [lamp], left_out: leftOut } });
+  expect(await call({})).toMatchObject({ result: { shared: [lamp], failed: [], left_out: leftOut } });
+  expect(asked).toEqual(['lamp 900']);
+  expect(await list({ dangerous: true })).toMatchObject({ result: { devices: [lamp, ...leftOut], left_out: [] } });
+  expect(await call({ dangerous: true })).toMatchObject({ result: { shared: [lamp, leftOut[1]], left_out: [] } });
+  expect(asked).toEqual(['lamp 900', 'lamp 900', 'plug 900', 'bridge 900']);
+  const ofLamp = agent('admin:hub', 'admin:device:lamp');
+  expect(await call({}, ofLamp)).toMatchObject({ status: 'success' });
+  expect(await call({ dangerous: true }, ofLamp)).toMatchObject({ error: { code: 'PERMISSION_DENIED' } });
+});
+
 test('it waits for approval and needs the rights for every device, also for those behind a bridge', async () => {
-  const without = hub(false);
+  const without = hub({ isApproved: false });
   expect(await without.call({})).toMatchObject({ error: { code: 'PERMISSION_DENIED' } });
   const { call, asked } = hub();
   const most = agent('admin:hub', 'admin:device:lamp', 'admin:device:plug', 'admin:device:bridge');
