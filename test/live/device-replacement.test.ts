@@ -44,7 +44,7 @@ test('a dead lamp is replaced by a new one, which does what the old one did unde
   await home.device('Living room lamp').powerOff();
   expect(await hub.result('hub:replace_device', { device_id: 'Stehlampe', new_device_id: 'bedroom-lamp' })).toMatchObject({
     device_id: 'living-room-lamp',
-    was_for_a_while: 'bedroom-lamp',
+    former_device_id: 'bedroom-lamp',
     old_device: 'forgotten',
     lacking_tools: [],
     groups_left: [],
@@ -74,7 +74,7 @@ test('what a hub that was killed right after it finds is the same', async () => 
   await until(async () => (await isOn('Bedroom lamp')) === false);
 });
 
-test('a lamp that answers leaves the home when another one takes its place; what that one lacks is told', async () => {
+test('a lamp that answers leaves the home when another one takes its place; what that one lacks is in the answer', async () => {
   await commission('Kitchen ceiling');
   const answer = await hub.result('hub:replace_device', { ...lamp, new_device_id: 'kitchen-ceiling' });
   expect(answer).toMatchObject({ old_device: 'left', used_by: [] });

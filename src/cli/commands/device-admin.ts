@@ -185,18 +185,19 @@ function namingLines({ tools_begin_with: prefix, former_beginnings: former, used
 }
 
 const OLD_DEVICE: Readonly<Record<string, string>> = {
-  left: 'The old device left the home and can be used elsewhere.',
-  forgotten: 'The old device did not answer and is forgotten; reset it before you use it again.',
+  left: 'The old device left this hub. Other apps that it was shared with still have it, and the new one has to be shared with them anew.',
+  forgotten:
+    'The old device did not answer and is forgotten; reset it before you use it again. Other apps that it was shared with do not have the new one yet.',
 };
 
 /** Returns what became of both devices, and what the new one cannot do that the old one could. */
 function replacementText(result: JsonObject): string {
-  const { device_id: id, was_for_a_while: was, old_device: old, used_by: uses } = result;
+  const { device_id: id, former_device_id: former, old_device: old, used_by: uses } = result;
   const lacking = [...textsOf(result.lacking_tools), ...textsOf(result.lacking_readings)];
   const users = usesText(uses);
   const groups = textsOf(result.groups_left);
   return [
-    `${cellText(was)} is ${cellText(id)} now, with its name, room, grants, automations, scenes and history`,
+    `${cellText(former)} is ${cellText(id)} now, with its name, room, grants, automations, scenes and history`,
     ...[OLD_DEVICE[String(old)] ?? []].flat(),
     ...(lacking.length > 0 ? [`It lacks ${lacking.map(cellText).join(', ')}${users === '' ? '' : `, which ${users} uses`}`] : []),
     ...(groups.length > 0 ? [`It could not join the groups ${groups.join(', ')}; add it to them when it answers`] : []),

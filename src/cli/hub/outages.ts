@@ -9,23 +9,23 @@ import { isInterruption } from './hub-client.ts';
 export class Outages {
   readonly #output: Pick<Output, 'note'>;
   #hasAnswered = false;
-  #isAway = false;
+  #isInterrupted = false;
 
   constructor(output: Pick<Output, 'note'>) {
     this.#output = output;
   }
 
-  /** Notes that a request failed. Throws the error unless it passes by itself. Tells the person about the first one of an outage. */
+  /** Notes that a request failed. Throws the error unless it passes by itself. Prints a notice for the first one of an outage. */
   begin(error: unknown): void {
     if (!this.#hasAnswered || !isInterruption(error)) throw error;
-    if (!this.#isAway) this.#output.note(`${toAtmoError(error).message}; this goes on as soon as the hub answers`);
-    this.#isAway = true;
+    if (!this.#isInterrupted) this.#output.note(`${toAtmoError(error).message}; this goes on as soon as the hub answers`);
+    this.#isInterrupted = true;
   }
 
   /** Notes that the hub answered. */
   end(): void {
-    if (this.#isAway) this.#output.note('the hub answers again');
+    if (this.#isInterrupted) this.#output.note('the hub answers again');
     this.#hasAnswered = true;
-    this.#isAway = false;
+    this.#isInterrupted = false;
   }
 }

@@ -180,7 +180,7 @@ const DEVICE_NAME_ROUTES = [
     method: 'POST',
     path: '/api/v1/devices/:id/replace',
     summary:
-      'Put a newly added device into the place of this one, which leaves the home; what the new one lacks of what is used is told first',
+      'Put a newly added device into the place of this one, which leaves the home; refused without `confirm` if something uses what the new one lacks',
     tool: 'hub:replace_device',
     body: {
       type: 'object',

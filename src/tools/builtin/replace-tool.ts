@@ -39,7 +39,7 @@ export function replaceTool(ports: ReplacePorts): RegisteredTool {
       name: 'replace_device',
       title: 'Replace a device',
       description:
-        'Puts a newly added device into the place of a broken or removed one: it gets the id, name, room, grants, rules, automations, scenes, groups and history of that. The old one leaves the home, and is forgotten if it does not answer. What the new one lacks of what is used is told first.',
+        'Puts a newly added device into the place of a broken or removed one: it gets the id, name, room, grants, rules, automations, scenes, groups and history of that. The old one leaves the home, and is forgotten if it does not answer. If something uses what the new one lacks, the call is refused and names both, unless confirm is set.',
       tags: ['broken', 'swap', 'exchange', 'new device'],
       permissions: ['admin:device:{device_id}', 'admin:device:{new_device_id}', 'admin:hub'],
       isDangerous: true,
@@ -53,7 +53,7 @@ export function replaceTool(ports: ReplacePorts): RegisteredTool {
       effects: (params) => effectsOf(ports, params),
       returns: resultSchema({
         device_id: TEXT,
-        was_for_a_while: { ...TEXT, description: 'Id that the new device had until now' },
+        former_device_id: { ...TEXT, description: 'Id that the new device had until now' },
         old_device: {
           enum: ['left', 'forgotten', 'gone_before'],
           description: 'Forgotten: it did not answer, so reset it before using it',
@@ -70,7 +70,7 @@ export function replaceTool(ports: ReplacePorts): RegisteredTool {
       const { outcome, groupsLeft } = await ports.replacement.run(replacementOf(ports, old, by), signal);
       return {
         device_id: old,
-        was_for_a_while: by,
+        former_device_id: by,
         old_device: outcome,
         lacking_tools: [...losses.tools],
         lacking_readings: [...losses.readings],

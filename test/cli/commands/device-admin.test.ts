@@ -90,11 +90,11 @@ function makeHub(answers: Partial<DeviceAdministration> = {}, node: readonly str
   return { ...setup, asked, run };
 }
 
-test('a replaced device is told with what became of the old one and what the new one lacks', async () => {
+test('the answer to a replacement says what became of the old device and what the new one lacks', async () => {
   const { run, registry } = makeHub();
   const replaced = {
     device_id: 'lamp',
-    was_for_a_while: 'bulb',
+    former_device_id: 'bulb',
     old_device: 'forgotten',
     lacking_tools: ['lamp_dim'],
     lacking_readings: [],
@@ -115,7 +115,7 @@ test('a replaced device is told with what became of the old one and what the new
   expect((await run(['device', 'replace', 'lamp', 'bulb', '--confirm'])).out).toBe(
     [
       'bulb is lamp now, with its name, room, grants, automations, scenes and history',
-      'The old device did not answer and is forgotten; reset it before you use it again.',
+      'The old device did not answer and is forgotten; reset it before you use it again. Other apps that it was shared with do not have the new one yet.',
       'It lacks lamp_dim, which automation night uses',
       'It could not join the groups 7; add it to them when it answers',
       '',

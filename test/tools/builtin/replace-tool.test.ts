@@ -83,7 +83,7 @@ describe('a device is replaced', () => {
   test('by names, with its name and room', async () => {
     const { call, runs } = hub();
     expect(await call('desk lamp', 'bulb')).toMatchObject({
-      result: { device_id: 'lamp', was_for_a_while: 'bulb', old_device: 'left', lacking_tools: [], groups_left: [] },
+      result: { device_id: 'lamp', former_device_id: 'bulb', old_device: 'left', lacking_tools: [], groups_left: [] },
     });
     expect(runs).toEqual([{ whole: { old: { id: 'lamp', name: 'Desk lamp', area: 'Study' }, by: 'bulb' }, parts: [], nodeId: '1' }]);
   });
@@ -134,7 +134,7 @@ describe('a device is replaced', () => {
     expect(await hub().call('lock', 'lock-new')).toMatchObject({ status: 'success' });
   });
 
-  test('by one that lacks what is used only when that is confirmed, and tells it before', async () => {
+  test('by one that lacks what is used only when that is confirmed, and names it before', async () => {
     const uses: readonly NameReference[] = [{ kind: 'automation', id: 'night', as: ['matter:lamp_dim'] }];
     const lacking = { tools: ['lamp_dim'], toolKeys: ['1/LevelControl/dim'], readings: ['power'] };
     const { call, runs } = hub({ lacking, uses });
