@@ -56,6 +56,53 @@ const ofFunction = (name: string) => ({ from: `function ${name}`, to: '\n}' });
 
 const PLACES: readonly Place[] = [
   {
+    file: 'src/auth/oauth/access-tokens.ts',
+    rows: [
+      [
+        'an application is known nowhere and good everywhere',
+        'if (!token && isOfApplication(principal)) {',
+        'if (!token && principal.id === "") {',
+      ],
+      ['the token of an application is good at every address', 'path === own || ', 'path !== own || '],
+    ],
+  },
+  {
+    file: 'src/auth/oauth/authorization-codes.ts',
+    rows: [
+      ['a code needs no verifier', '!isVerifierOf(stored.challenge, verifier)', 'verifier === ""'],
+      ['a code serves at another redirect address', 'redirectUri !== stored.redirectUri', 'redirectUri === ""'],
+    ],
+  },
+  {
+    file: 'src/auth/oauth/oauth-client.ts',
+    rows: [
+      [
+        'an answer goes to any redirect address',
+        'redirectUris.some((registered) => matchesRedirectUri(uri, registered))',
+        'redirectUris && uri',
+      ],
+      ['a client gets grant types that it has not declared', 'if (grantTypes.includes(type)) return;', 'if (grantTypes) return;'],
+    ],
+  },
+  {
+    file: 'src/auth/oauth/grants.ts',
+    rows: [
+      ['access outlives the sign-in in which it was given', "if (!this.#isSignedIn(grant)) return 'signed_out';", ''],
+      ['a refresh token serves for ever', "if (state === 'reused') return this.#refuseAndEnd(grant, 'refresh_token_reused');", ''],
+      ['a grant has any number of tokens', 'for (const id of granted.of(grantId).slice(0, -MAX_ACCESS_TOKENS)) this.#replace(id);', ''],
+    ],
+  },
+  {
+    file: 'src/auth/oauth/consent-service.ts',
+    rows: [
+      [
+        'no key of a sign-in signs what is allowed',
+        'this.#ports.people.requireAgreement(caller, consentSubject(requestId, shown), proof);',
+        '',
+      ],
+    ],
+  },
+  {
     file: 'src/hub/tool-services.ts',
     rows: [
       ['no tool is switched off', 'disabledTools: tools.disabled,', 'disabledTools: [],'],
