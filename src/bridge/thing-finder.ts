@@ -37,7 +37,7 @@ interface Candidate {
   /** Text that names the thing for `bridge_device`. */
   readonly thing: string;
   readonly name: string;
-  /** `board`, `scene`, or the announced type of a device of another hub. */
+  /** `board`, `output`, `scene`, or the announced type of a device of another hub. */
   readonly what: string;
   /** Name of the other hub; absent for this hub. */
   readonly hub?: string;
@@ -59,12 +59,14 @@ export class ThingFinder {
     this.#parts = parts;
   }
 
-  /** Returns the board's devices, the scenes and the devices of other hubs, in this order. */
+  /** Returns the board's devices and its outputs, the scenes and the devices of other hubs, in this order. */
   candidates(): readonly Candidate[] {
     const { devices, scenes } = this.#parts;
     const board = devices.list().filter(({ id, kind }) => kind === 'board' && this.#ofBoard((one) => one.sensor.device === id).length > 0);
+    const outputs = this.#ofBoard(() => true).filter(({ actor }) => actor === 'output');
     return [
       ...board.map(({ id, name }) => ({ thing: id, name, what: 'board' })),
+      ...outputs.map(({ target, name }) => ({ thing: target, name, what: 'output' })),
       ...scenes.list().map(({ id, name }) => ({ thing: id, name, what: 'scene' })),
       ...this.#peers().flatMap((peer) =>
         peer.devices.flatMap(({ id, name, type }) => (type === BRIDGED_COPY ? [] : { thing: id, name, what: type, hub: peer.name })),
