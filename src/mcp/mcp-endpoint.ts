@@ -1,3 +1,4 @@
+import { OAUTH_SCOPES } from '../core/auth/oauth.ts';
 import type { Authenticator, Principal } from '../core/auth/principal.ts';
 import type { HubContext } from '../core/context.ts';
 import { AtmoError, ERROR_CODES, type ErrorCode, isErrorCode, toAtmoError } from '../core/errors.ts';
@@ -407,7 +408,7 @@ function protectedResourceRoutes(paths: readonly string[], options: Pick<Endpoin
           resource_name: 'atmosphere-edge',
           ...(options.hasAuthorizationServer && { authorization_servers: [request.origin] }),
           bearer_methods_supported: ['header'],
-          scopes_supported: ['device:read:*', 'device:control:*', 'sensor:read:*'],
+          scopes_supported: OAUTH_SCOPES,
         }),
     }),
   );

@@ -16,6 +16,8 @@ export const CODE_GRANT = 'authorization_code';
 export const REFRESH_GRANT = 'refresh_token';
 export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 export const OAUTH_GRANT_TYPES: readonly string[] = [CODE_GRANT, REFRESH_GRANT, DEVICE_GRANT];
+/** Scopes that a client can name; the person chooses in rooms and kinds, whatever it names. */
+export const OAUTH_SCOPES: readonly string[] = ['device:read:*', 'device:control:*', 'sensor:read:*'];
 /** Characters of the query of an authorization request at most. */
 export const MAX_AUTHORIZATION_QUERY = 8_192;
 
@@ -26,7 +28,7 @@ export function oauthError(error: OAuthErrorCode, message: string, details: Json
 }
 
 /** Returns the OAuth error code of an error; undefined for an error that was not made by `oauthError`. */
-export function oauthErrorOf({ details }: AtmoError): OAuthErrorCode | undefined {
+export function oauthErrorOf({ details }: Pick<AtmoError, 'details'>): OAuthErrorCode | undefined {
   return OAUTH_ERRORS.find((known) => known === details.oauth_error);
 }
 
@@ -80,7 +82,7 @@ export interface OAuthEndpoints {
   register(metadata: JsonObject, source: string): Promise<OAuthRegistration>;
   token(form: OAuthForm, at: OAuthSource): Promise<OAuthTokens>;
   /** Ends the grant of a refresh token or access token. An unknown token is no error (RFC 7009 §2.2). */
-  revoke(form: OAuthForm, at: OAuthSource): Promise<void>;
+  revoke(form: OAuthForm): Promise<void>;
   authorizeDevice(form: OAuthForm, at: OAuthSource): Promise<OAuthDeviceCodes>;
 }
 

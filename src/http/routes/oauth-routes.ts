@@ -1,11 +1,16 @@
 import {
   type AuthorizationServer,
+  CODE_GRANT,
   type ConsentAnswer,
   type ConsentChoice,
   type ConsentRequest,
+  MAX_AUTHORIZATION_QUERY,
+  OAUTH_GRANT_TYPES,
+  OAUTH_SCOPES,
   type OAuthErrorCode,
   type OAuthGrantView,
   type OAuthRegistration,
+  type OAuthSource,
   type OAuthTokens,
   oauthErrorOf,
   plainDescription,
@@ -14,7 +19,7 @@ import type { SignInProof } from '../../core/auth/people.ts';
 import type { Principal } from '../../core/auth/principal.ts';
 import { isoTime, parseIsoTime } from '../../core/clock.ts';
 import { areaKey } from '../../core/devices/device-names.ts';
-import { AtmoError, invalidInput } from '../../core/errors.ts';
+import { AtmoError, ERROR_CODES, invalidInput, toAtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema, objectOf, present, textsOf } from '../../core/json.ts';
 import { type Answer, json } from '../server/answer.ts';
 import type { TokenGuessLockout } from '../server/rate-limits.ts';
@@ -22,13 +27,11 @@ import { defineRoute, type Route, type RouteRequest } from '../server/route.ts';
 import type { VisibleHome } from '../visible-home.ts';
 
 const SERVER_METADATA = '/.well-known/oauth-authorization-server';
-const MAX_QUERY_LENGTH = 8_192;
 const MAX_CODE_LENGTH = 64;
 const MAX_PROOF_LENGTH = 256;
 const TEXT = { type: 'string' } as const;
 const TEXTS = { type: 'array', items: TEXT } as const;
 const COUNT = { type: 'integer', minimum: 0 } as const;
-const SCOPES = ['device:read:*', 'device:control:*', 'sensor:read:*'];
 
 /** Returns the schema of an object that has all of these properties. */
 function recordOf(properties: JsonSchema): JsonSchema {
@@ -74,10 +77,10 @@ function serverMetadata(issuer: string): JsonObject {
     registration_endpoint: `${issuer}/oauth/register`,
     revocation_endpoint: `${issuer}/oauth/revoke`,
     device_authorization_endpoint: `${issuer}/oauth/device_authorization`,
-    scopes_supported: SCOPES,
+    scopes_supported: OAUTH_SCOPES,
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
-    grant_types_supported: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+    grant_types_supported: OAUTH_GRANT_TYPES,
     token_endpoint_auth_methods_supported: ['none'],
     revocation_endpoint_auth_methods_supported: ['none'],
     code_challenge_methods_supported: ['S256'],
@@ -88,7 +91,6 @@ function serverMetadata(issuer: string): JsonObject {
 
 function clientRoutes({ endpoints }: AuthorizationServer): readonly Route[] {
   const form = { method: 'POST', access: 'public', takes: 'form', body: { type: 'object' }, refuseBody: unreadable } as const;
-  const at = ({ origin, source }: RouteRequest) => ({ issuer: origin, source });
   return [
     defineRoute({
       method: 'POST',
@@ -98,7 +100,7 @@ function clientRoutes({ endpoints }: AuthorizationServer): readonly Route[] {
       body: { type: 'object', properties: { redirect_uris: TEXTS, client_name: TEXT, grant_types: TEXTS } },
       answers: { 201: { description: 'the client', schema: { type: 'object', required: ['client_id'], properties: { client_id: TEXT } } } },
       refuseBody: () => oauthAnswer('invalid_client_metadata', 'The body is not a JSON object'),
-      handle: ({ body, source }) => answered(async () => json(registrationJson(await endpoints.register(body, source)), 201)),
+      handle: ({ body, source }) => withOAuthErrors(async () => json(registrationJson(await endpoints.register(body, source)), 201)),
     }),
     defineRoute({
       ...form,
@@ -110,7 +112,7 @@ function clientRoutes({ endpoints }: AuthorizationServer): readonly Route[] {
           schema: recordOf({ access_token: TEXT, token_type: TEXT, expires_in: COUNT, refresh_token: TEXT, scope: TEXT }),
         },
       },
-      handle: (request) => answered(async () => json(tokensJson(await endpoints.token(request.body, at(request))))),
+      handle: (request) => withOAuthErrors(async () => json(tokensJson(await endpoints.token(request.body, sourceOf(request))))),
     }),
     defineRoute({
       ...form,
@@ -118,8 +120,8 @@ function clientRoutes({ endpoints }: AuthorizationServer): readonly Route[] {
       summary: 'End the access that a token belongs to (RFC 7009)',
       answers: { 200: 'ended, or unknown' },
       handle: (request) =>
-        answered(async () => {
-          await endpoints.revoke(request.body, at(request));
+        withOAuthErrors(async () => {
+          await endpoints.revoke(request.body);
           return json({});
         }),
     }),
@@ -134,8 +136,11 @@ function clientRoutes({ endpoints }: AuthorizationServer): readonly Route[] {
         },
       },
       handle: (request) =>
-        answered(async () => {
-          const { deviceCode, userCode, expiresInSeconds, intervalSeconds } = await endpoints.authorizeDevice(request.body, at(request));
+        withOAuthErrors(async () => {
+          const { deviceCode, userCode, expiresInSeconds, intervalSeconds } = await endpoints.authorizeDevice(
+            request.body,
+            sourceOf(request),
+          );
           const page = `${request.origin}/oauth/device`;
           const codes = { device_code: deviceCode, user_code: userCode, expires_in: expiresInSeconds, interval: intervalSeconds };
           return json({ ...codes, verification_uri: page, verification_uri_complete: `${page}?user_code=${userCode}` });
@@ -145,7 +150,7 @@ function clientRoutes({ endpoints }: AuthorizationServer): readonly Route[] {
 }
 
 const CONSENT_REQUEST = {
-  description: 'what the person is asked, or `redirect_to` for a mistake that the client is told of',
+  description: 'what the person is asked, or `redirect_to` for a mistake that goes to the client',
   schema: { type: 'object', properties: { request_id: TEXT, client: { type: 'object' }, choices: { type: 'object' }, redirect_to: TEXT } },
 } as const;
 const CHOICE = { type: 'object', description: 'docs/oauth.md' } as const;
@@ -160,8 +165,11 @@ const CONSENT_ANSWER = {
   schema: { type: 'object', properties: { redirect_to: TEXT, done: { type: 'boolean' } } },
 } as const;
 
-function consentRoutes({ server: { consent }, home, guesses }: OAuthRouteCollaborators): readonly Route[] {
-  const at = ({ origin, source }: RouteRequest) => ({ issuer: origin, source });
+function consentRoutes(collaborators: OAuthRouteCollaborators): readonly Route[] {
+  return [...openingRoutes(collaborators), ...answerRoutes(collaborators.server)];
+}
+
+function openingRoutes({ server: { consent }, home, guesses }: OAuthRouteCollaborators): readonly Route[] {
   const shown = (request: ConsentRequest, caller: Principal) => json(requestJson(request, areasOf(home, caller)));
   return [
     defineRoute({
@@ -171,7 +179,7 @@ function consentRoutes({ server: { consent }, home, guesses }: OAuthRouteCollabo
       body: { type: 'object', required: ['query'], properties: { query: { type: 'string', description: 'Query of /oauth/authorize' } } },
       answers: { 200: CONSENT_REQUEST },
       async handle(request) {
-        const opened = await consent.open(textIn(request.body, 'query', MAX_QUERY_LENGTH), at(request), request.principal);
+        const opened = await consent.open(textIn(request.body, 'query', MAX_AUTHORIZATION_QUERY), sourceOf(request), request.principal);
         return 'redirectTo' in opened ? json({ redirect_to: opened.redirectTo }) : shown(opened, request.principal);
       },
     }),
@@ -183,10 +191,17 @@ function consentRoutes({ server: { consent }, home, guesses }: OAuthRouteCollabo
       answers: { 200: CONSENT_REQUEST },
       async handle(request) {
         const code = textIn(request.body, 'user_code', MAX_CODE_LENGTH);
-        const opened = await unguessed(request, code, () => consent.openDevice(code, at(request), request.principal));
+        const opened = await withGuessLockout(guesses, { request, code }, () =>
+          consent.openDevice(code, sourceOf(request), request.principal),
+        );
         return shown(opened, request.principal);
       },
     }),
+  ];
+}
+
+function answerRoutes({ consent }: AuthorizationServer): readonly Route[] {
+  return [
     defineRoute({
       method: 'POST',
       path: '/api/v1/oauth/requests/:id/preview',
@@ -218,21 +233,25 @@ function consentRoutes({ server: { consent }, home, guesses }: OAuthRouteCollabo
       handle: async ({ path, principal }) => json(answerJson(await consent.deny(path.id ?? '', principal))),
     }),
   ];
+}
 
-  /** Opens the request of a device. Who sends wrong codes too often is not heard for some time, wherever the codes come from. */
-  async function unguessed(
-    { source, principal }: RouteRequest,
-    code: string,
-    work: () => Promise<ConsentRequest>,
-  ): Promise<ConsentRequest> {
-    const sources = [source, `person ${principal.id}`];
-    for (const one of sources) guesses.admit(one, code);
-    try {
-      return await work();
-    } catch (thrown) {
-      if (thrown instanceof AtmoError && thrown.code === 'NOT_FOUND') for (const one of sources) guesses.failed(one, code);
-      throw thrown;
-    }
+function sourceOf({ origin, source }: RouteRequest): OAuthSource {
+  return { issuer: origin, source };
+}
+
+/** Opens the request of a device. Who sends wrong codes too often is locked out for some time, by address and by person. */
+async function withGuessLockout(
+  guesses: OAuthRouteCollaborators['guesses'],
+  { request: { source, principal }, code }: { readonly request: RouteRequest; readonly code: string },
+  work: () => Promise<ConsentRequest>,
+): Promise<ConsentRequest> {
+  const sources = [source, `person ${principal.id}`];
+  for (const one of sources) guesses.admit(one, code);
+  try {
+    return await work();
+  } catch (thrown) {
+    if (thrown instanceof AtmoError && thrown.code === 'NOT_FOUND') for (const one of sources) guesses.failed(one, code);
+    throw thrown;
   }
 }
 
@@ -260,18 +279,19 @@ function grantRoutes({ consent }: AuthorizationServer): readonly Route[] {
   ];
 }
 
-/** Runs a handler for clients. Errors of OAuth become answers as clients expect them (RFC 6749 §5.2, RFC 7591 §3.2.2). */
-async function answered(work: () => Promise<Answer>): Promise<Answer> {
+/** Runs a handler for clients. Errors become answers in the form that clients of OAuth expect (RFC 6749 §5.2, RFC 7591 §3.2.2). */
+async function withOAuthErrors(work: () => Promise<Answer>): Promise<Answer> {
   try {
     return await work();
   } catch (thrown) {
-    const error = thrown instanceof AtmoError ? oauthErrorOf(thrown) : undefined;
-    if (!(thrown instanceof AtmoError) || error === undefined) throw thrown;
-    const waitMs = thrown.details.retry_after_ms;
-    const answer = oauthAnswer(error, thrown.message);
-    return typeof waitMs === 'number'
-      ? { ...answer, headers: { ...answer.headers, 'retry-after': String(Math.ceil(waitMs / 1000)) } }
-      : answer;
+    const { message, details, code } = toAtmoError(thrown);
+    const { httpStatus } = ERROR_CODES[code];
+    // The server logs what must not happen at all.
+    if (httpStatus === 500) throw thrown;
+    const answer = oauthAnswer(oauthErrorOf({ details }) ?? (httpStatus > 500 ? 'temporarily_unavailable' : 'invalid_request'), message);
+    const waitMs = details.retry_after_ms;
+    if (typeof waitMs !== 'number') return answer;
+    return { ...answer, headers: { ...answer.headers, 'retry-after': String(Math.ceil(waitMs / 1000)) } };
   }
 }
 
@@ -291,7 +311,7 @@ function registrationJson({ clientId, name, redirectUris, grantTypes, issuedAtMs
     client_name: name,
     redirect_uris: redirectUris,
     grant_types: grantTypes,
-    response_types: grantTypes.includes('authorization_code') ? ['code'] : [],
+    response_types: grantTypes.includes(CODE_GRANT) ? ['code'] : [],
     token_endpoint_auth_method: 'none',
   };
 }

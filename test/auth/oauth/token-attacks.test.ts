@@ -466,6 +466,19 @@ test('clients whose access has ended leave their place to new ones', async () =>
   expect((await lab.open(lab.query(used))).status).toBe(400);
 });
 
+test('the token endpoint answers every refusal in the form of OAuth', async () => {
+  const lab = await oauthLab();
+  const clientId = await lab.register();
+  const codes = [];
+  for (let count = 0; count < 33; count++) {
+    codes.push((await lab.consent(lab.query(clientId))).searchParams.get('code') ?? '');
+  }
+  const answers = [];
+  for (const code of codes) answers.push(await lab.exchange(clientId, code));
+  expect(answers.map(({ status }) => status)).toEqual([...Array.from({ length: 32 }, () => 200), 400]);
+  expect(answers.at(-1)?.json).toMatchObject({ error: 'invalid_request', error_description: expect.stringContaining('32 applications') });
+});
+
 test('an access is renewed 60 times an hour at most, and has two tokens at a time', async () => {
   const lab = await oauthLab();
   const { access, renewal, clientId } = await lab.connected();
