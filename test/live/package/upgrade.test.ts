@@ -17,6 +17,7 @@ const LIMIT_MS = 240_000;
 /** Five packages are built while others use the processors. */
 const BUILD_LIMIT_MS = 480_000;
 const NOTES = '/var/lib/atmosphere-edge-upgrade';
+const STATE = '/var/lib/atmosphere-edge';
 const MAIN = 'usr/lib/atmosphere-edge/dist/atmo.mjs';
 /** What stands in the place of the program in versions that do not come up. */
 const POISON = { '0.3.0': 'process.exit(0);\n', '0.4.0': 'setInterval(() => undefined, 1_000_000);\n' } as const;
@@ -30,7 +31,8 @@ let machine: DebianMachine;
 const statusOf = async () => JSON.parse(await machine.must('atmo status --json'));
 const record = async () => JSON.parse(await machine.must(`cat ${NOTES}/record.json`));
 const installed = async (): Promise<string> => (await machine.must('dpkg-query --show atmosphere-edge')).split(/\s+/)[1] ?? '';
-const answers = async (): Promise<boolean> => (await machine.run('timeout 5 atmo status')).status === 0;
+/** Asks without `atmo`: that of a version that hangs hangs too, until the version before is installed. */
+const answers = async (): Promise<boolean> => (await machine.run('curl -sf -m 5 http://127.0.0.1:8081/healthz')).status === 0;
 const withToken = (token: string): Promise<string> =>
   machine.must(`curl -s -o /dev/null -w '%{http_code}' -H 'Authorization: Bearer ${token}' http://127.0.0.1:8081/api/v1/tools`);
 const mint = (agent: string): Promise<string> => machine.must(`atmo token mint --agent ${agent} --allow 'device:read:*' --ttl 1d`);
@@ -38,11 +40,24 @@ const tokenOf = async (agent: string): Promise<string> => {
   const { tokens } = JSON.parse(await machine.must('atmo tokens --json')) as { tokens: { token_id: string; agent_id: string }[] };
   return tokens.find(({ agent_id: named }) => named === agent)?.token_id ?? '';
 };
+/** Lets an agent ask for what needs a person, and the owner agree. The agent does not use the approval. */
+async function approve(agent: string): Promise<string> {
+  const token = await machine.must(`atmo token mint --agent ${agent} --allow admin:approvals --ttl 1d`);
+  const call = `-H 'Authorization: Bearer ${token}' --json '{"key_id":"0123456789abcdef"}' http://127.0.0.1:8081/api/v1/tools/hub%3Aremove_approver/invoke`;
+  const { error } = JSON.parse(await machine.must(`curl -s ${call}`)) as { error: { details: { approval_id: string } } };
+  await machine.must(`atmo approve ${error.details.approval_id}`);
+  return error.details.approval_id;
+}
+const approval = async (id: string) => JSON.parse(await machine.must(`atmo approvals ${id} --json`));
+const fabric = (): Promise<string> => machine.must(`cat ${STATE}/matter/fabric.json`);
 /** Number of rows in the journal, whose chain is intact. */
 const auditRows = async (): Promise<number> => Number(JSON.parse(await machine.must('atmo audit verify --json')).rows);
 const publish = (version: string): Promise<string> => machine.must(`cp -r /srv/${version}/. /srv/apt/ && apt-get -q update`);
 const upgrade = () => machine.must('apt-get install --yes --only-upgrade atmosphere-edge 2>&1');
-const settled = (step: string) => until(async () => (await record()).step === step && (await answers()), LIMIT_MS, LOOK_MS);
+/** Whether nothing is left to do: the hub is started once more after the version before was installed. */
+const isDone = async () => (await machine.run(`! test -e ${NOTES}/pending && systemctl is-active atmosphere-edge`)).status === 0;
+const settled = (step: string) =>
+  until(async () => (await record()).step === step && (await isDone()) && (await answers()), LIMIT_MS, LOOK_MS);
 
 /** The same program as several releases in one repository of the machine, with the index as it was after each of them. */
 async function buildReleases(): Promise<void> {
@@ -106,14 +121,14 @@ describe.skipIf(missing !== undefined)(`upgrades of the package${missing === und
   test(
     'an upgrade keeps the hub, its settings and its tokens, and says which version was before',
     async () => {
-      const [{ node_id: id }, token] = [await statusOf(), await mint('keeper')];
+      const [{ node_id: id }, token, keys] = [await statusOf(), await mint('keeper'), await fabric()];
       machine.write('/etc/atmosphere-edge/config.yaml', '# mine\nlog: debug\n');
       await publish('0.2.0');
       await upgrade();
       await settled('settled');
       expect(await record()).toMatchObject({ step: 'settled', from: '0.1.0', to: '0.2.0' });
       expect(await statusOf()).toMatchObject({ node_id: id });
-      expect(await withToken(token)).toBe('200');
+      expect([await withToken(token), await fabric()]).toEqual(['200', keys]);
       expect((await machine.run(`test -e ${NOTES}/pending`)).status).toBe(1);
     },
     LIMIT_MS,
@@ -124,12 +139,15 @@ describe.skipIf(missing !== undefined)(`upgrades of the package${missing === und
     async () => {
       const [{ node_id: id }, token, gone] = [await statusOf(), await mint('stays'), await mint('revoked')];
       await machine.must(`atmo token revoke ${await tokenOf('revoked')}`);
-      const rows = await auditRows();
+      const [rows, keys, given] = [await auditRows(), await fabric(), await approve('asker')];
+      const agreed = await approval(given);
+      expect(agreed).toMatchObject({ approval_id: given, state: 'approved' });
       await machine.must('atmo upgrade back 2>&1');
       await until(answers, LIMIT_MS, LOOK_MS);
       expect([await installed(), (await record()).step]).toEqual(['0.1.0', 'rolled-back']);
       expect([await withToken(token), await withToken(gone)]).toEqual(['200', '401']);
       expect(await statusOf()).toMatchObject({ node_id: id });
+      expect([await fabric(), await approval(given)]).toEqual([keys, agreed]);
       expect(await auditRows()).toBeGreaterThan(rows);
       expect(await machine.must('cat /etc/atmosphere-edge/config.yaml')).toBe('# mine\nlog: debug');
       expect(await machine.must('dpkg --verify atmosphere-edge')).toMatch(/^(\?\?5\?{6} c \/etc\/atmosphere-edge\/config\.yaml)?$/);
@@ -173,6 +191,22 @@ describe.skipIf(missing !== undefined)(`upgrades of the package${missing === und
       await settled('rolled-back');
       expect(await record()).toMatchObject({ from: '0.1.0', to: '0.3.0', reason: 'ended' });
       expect(await installed()).toBe('0.1.0');
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'an older package that apt is given by hand is installed, and watched as an upgrade is',
+    async () => {
+      await machine.must('rm -f /etc/apt/preferences.d/atmosphere-edge');
+      await machine.must('apt-get install --yes atmosphere-edge=0.2.0 2>&1');
+      await settled('settled');
+      expect(await record()).toMatchObject({ from: '0.1.0', to: '0.2.0' });
+      const [keys, token] = [await fabric(), await mint('downgrade')];
+      await machine.must('apt-get install --yes --allow-downgrades /srv/apt/pool/main/a/atmosphere-edge/atmosphere-edge_0.1.0_*.deb 2>&1');
+      await settled('settled');
+      expect(await record()).toMatchObject({ from: '0.2.0', to: '0.1.0' });
+      expect([await installed(), await fabric(), await withToken(token)]).toEqual(['0.1.0', keys, '200']);
     },
     LIMIT_MS,
   );
