@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { hubFetch } from '../../src/cli/hub/hub-fetch.ts';
 import { OwnCertificates, TlsFiles } from '../../src/http/tls/own-certificates.ts';
 
@@ -17,6 +17,7 @@ const ANSWERS: Readonly<Record<string, (request: IncomingMessage, response: Serv
     response.end(JSON.stringify({ method: request.method, body, authorization: request.headers.authorization }));
   },
   '/redirect': (_request, response) => response.writeHead(307, { location: '/echo' }).end(),
+  '/odd': (_request, response) => response.writeHead(799).end(),
   '/nothing': (_request, response) => response.writeHead(204).end(),
   '/stream': (_request, response) => void response.writeHead(200).write('one'),
   '/cut': (request, response) => response.writeHead(200).write('one', () => setImmediate(() => request.socket.destroy())),
@@ -57,6 +58,17 @@ describe('a request to a hub whose authority is pinned', () => {
   test('is not sent where another authority signed the certificate', async () => {
     const refused = fetchTrusting('stranger')(`${origin}/echo`, { method: 'GET' });
     await expect(refused).rejects.toMatchObject({ name: 'TypeError', cause: { code: expect.stringMatching(/UNABLE_TO_|SELF_SIGNED/) } });
+  });
+
+  test('is not sent to a stranger either where the environment switches off the check of certificates', async () => {
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+    const refused = fetchTrusting('stranger')(`${origin}/echo`, { method: 'GET' });
+    await expect(refused).rejects.toMatchObject({ name: 'TypeError', cause: { code: expect.stringMatching(/UNABLE_TO_|SELF_SIGNED/) } });
+    vi.unstubAllEnvs();
+  });
+
+  test('fails where the status of the answer is none of HTTP', async () => {
+    await expect(fetchTrusting('hub')(`${origin}/odd`, {})).rejects.toMatchObject({ name: 'TypeError', message: 'fetch failed' });
   });
 
   test('follows no redirect, and takes an answer without a body', async () => {

@@ -252,7 +252,9 @@ export function errorOf(answer: JsonObject, httpStatus: number): AtmoError {
   const body = isJsonObject(answer.error) ? answer.error : answer;
   const code = codeIn(body) ?? 'INTERNAL_ERROR';
   const message = [body.message, body.detail].find((text) => typeof text === 'string') ?? `The hub answered with HTTP ${httpStatus}`;
-  const details = { ...objectOf(body.details), ...(code === 'INTERNAL_ERROR' && logIdIn(answer)) };
+  // What the hub sends as `log_id` is dropped, because it would stand in a command that a person may copy.
+  const { log_id: _, ...sent } = objectOf(body.details);
+  const details = { ...sent, ...(code === 'INTERNAL_ERROR' && logIdIn(answer)) };
   return new AtmoError(code, code === 'APPROVAL_REQUIRED' ? `${message}; ${approvalAdvice(details)}, then call again` : message, details);
 }
 

@@ -19,7 +19,8 @@ export function hubFetch(env: CliIo['env']): CliIo['fetch'] {
     const url = new URL(text);
     const authority = url.protocol === 'https:' ? trustedAuthority(env, url) : undefined;
     if (authority === undefined) return fetch(text, init);
-    const agent = agents.get(authority) ?? new Agent({ ca: authority, keepAlive: true });
+    // The option counts more than NODE_TLS_REJECT_UNAUTHORIZED, which may come from the environment of a host of agents.
+    const agent = agents.get(authority) ?? new Agent({ ca: authority, keepAlive: true, rejectUnauthorized: true });
     agents.set(authority, agent);
     return fetchThrough(agent, url, init);
   };
@@ -31,12 +32,14 @@ function fetchThrough(agent: Agent, url: URL, { method = 'GET', headers, body, s
   const options = { agent, method, headers: Object.fromEntries(new Headers(headers)), ...(signal && { signal }) };
   const outgoing = request(url, options, (incoming) => {
     const { statusCode: status = 0, headers: answered } = incoming;
-    if (status < 300 || status >= 400 || status === 304) return resolve(responseOf(incoming, status));
+    const isStatus = status >= 200 && status < 600;
+    if (isStatus && (status < 300 || status >= 400 || status === 304)) return resolve(responseOf(incoming, status));
     incoming.destroy();
+    if (!isStatus) return reject(new TypeError('fetch failed', { cause: new TypeError(`the status ${status} is none of HTTP`) }));
     // A hub never redirects, and a request may contain a token or a PIN that only this hub may see.
     reject(new TypeError('fetch failed', { cause: new TypeError(`redirected to ${answered.location}`) }));
   });
-  outgoing.once('error', (cause) => reject(signal?.aborted ? signal.reason : new TypeError('fetch failed', { cause })));
+  outgoing.on('error', (cause) => reject(signal?.aborted ? signal.reason : new TypeError('fetch failed', { cause })));
   outgoing.setTimeout(IDLE_MS, () => outgoing.destroy(new TypeError('the hub sent nothing for five minutes')));
   outgoing.end(body ?? undefined);
   return promise;

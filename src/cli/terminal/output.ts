@@ -82,7 +82,10 @@ export class Output {
     const { ink } = this.#paper(this.#streams.stderr);
     const text = terminalText(`${error.message}\n${detailLines(error).join('')}`);
     const next = this.stepAfter(error);
-    this.#print(this.#streams.stderr, `${ink(error.code, 'bad')}: ${text}${next === undefined ? '' : `${ink('→', 'warning')} ${next}\n`}`);
+    this.#print(
+      this.#streams.stderr,
+      `${ink(error.code, 'bad')}: ${text}${next === undefined ? '' : `${ink('→', 'warning')} ${terminalText(next)}\n`}`,
+    );
     return ERROR_CODES[error.code].exitCode;
   }
 

@@ -22,3 +22,8 @@ test.each([
   const body = { ...answer, error: { code: 'INTERNAL_ERROR', message: 'The tool failed unexpectedly' } };
   expect(nextStep(errorOf(body, 500))).toBe(command);
 });
+
+test('a hub that names a log entry itself puts nothing into the command that looks for it', () => {
+  const { details } = errorOf({ error: { code: 'INTERNAL_ERROR', message: 'no', details: { log_id: 'x; rm -rf ~' } } }, 500);
+  expect(details).not.toHaveProperty('log_id');
+});
