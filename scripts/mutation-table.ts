@@ -286,11 +286,7 @@ const PLACES: readonly Place[] = [
         "if (reason !== undefined) return this.#refuse(context, new AtmoError('PERMISSION_DENIED', reason));",
         '',
       ],
-      [
-        'wrong tokens are not counted',
-        "if (thrown instanceof AtmoError && thrown.code === 'TOKEN_INVALID') guesses.failed(source, bearer);",
-        '',
-      ],
+      ['wrong tokens are not counted', 'if (isGuess) guesses.failed(source, bearer);', ''],
       ['who is locked out goes on guessing', "if (lock && source !== 'local') throw lock;", ''],
       [
         'reads over HTTP are not counted',
@@ -472,7 +468,11 @@ const PLACES: readonly Place[] = [
     within: ofFunction('isOwnPasskeyEnough'),
     rows: [
       ['who asks may approve with any key', 'passkey === undefined || ', ''],
-      ['whoever has a passkey may approve what agents under the own login ask for', ' || requester.id !== person', ''],
+      [
+        'whoever has a passkey may approve what agents under the own login ask for',
+        'if (requester.id !== person && requester.isApplication !== true) return false;',
+        '',
+      ],
       ['who asks is one of two persons', ' || needed !== 1', ''],
       ['who asks may approve what a rule lets others approve', 'isDangerous && ', ''],
       ['who asks may approve own administration', " && !kinds.includes('administration')", ''],
