@@ -70,6 +70,13 @@ curl() { command curl -sS --fail-with-body "$@"; }
 sudo() { HOME=$ROOT_HOME "$@"; }
 initialize='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"page","version":"1"}}}'
 first_answer() { echo "$initialize" | "$@" | grep -q '"serverInfo"'; }
+# A client without a token finds where it can sign in (RFC 9728, RFC 8414).
+finds_the_sign_in() {
+  local metadata server
+  metadata=$(command curl -sS -D - -o /dev/null -H 'content-type: application/json' -d "$initialize" "$1" | grep -io 'resource_metadata="[^"]*' | cut -d'"' -f2)
+  server=$(curl "$metadata" | grep -o '"authorization_servers": *\\["[^"]*' | cut -d'"' -f4)
+  curl "$server/.well-known/oauth-authorization-server" | grep -q '"authorization_endpoint"'
+}
 claude() {
   local arguments="$*" settings=() header= url=
   while [ $# -gt 0 ]; do
@@ -81,6 +88,7 @@ claude() {
     esac
     shift
   done
+  if [ -z "$header" ]; then finds_the_sign_in "$url"; return; fi
   curl -H "$header" -H 'content-type: application/json' -H 'accept: application/json, text/event-stream' -d "$initialize" "$url" | grep -q '"serverInfo"'
 }
 on_second_hub() { ATMO_STATE_DIR="$SECOND_STATE" "\${SECOND_HOST[@]}" "$@"; }
