@@ -3,7 +3,9 @@
  * Nothing is bundled, since matter.js takes its settings from the module that is loaded before it. lib/ is as deep as src/, so
  * modules find device profiles, page and package.json from there as they do in a checkout.
  */
+
 import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { ROOT } from './bundle.ts';
@@ -11,7 +13,7 @@ import { ROOT } from './bundle.ts';
 const RELATIVE_IMPORT = /((?:from|import\()\s*['"])(\.{1,2}\/[^'"]+)\.ts(?=['"])/g;
 
 const library = join(ROOT, 'lib');
-const staged = join(ROOT, `.run/lib-${process.pid}`);
+const staged = join(ROOT, `.run/lib-${randomUUID()}`);
 try {
   mkdirSync(staged, { recursive: true });
   execFileSync(join(ROOT, 'node_modules/.bin/tsc'), ['-p', join(ROOT, 'scripts/tsconfig.lib.json'), '--outDir', staged], {

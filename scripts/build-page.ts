@@ -1,4 +1,5 @@
 /** Builds the monitor page into dist/page, or into `--outdir DIR`; with `--if-stale` only when a source is newer. */
+import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -35,8 +36,9 @@ export interface PageSize {
 
 /** Bundles, hashes and compresses the page. A page whose first load is beyond 120 kB gzipped is refused. */
 export async function buildPage(outDir: string): Promise<PageSize> {
-  // Beside the place, and moved there when it is whole: a hub may be serving what was there.
-  const staged = `${outDir}.${process.pid}`;
+  // Beside the place, and moved there when it is whole: a hub may be serving what was there. Two builds in network namespaces may have the
+  // same process id.
+  const staged = `${outDir}.${randomUUID()}`;
   try {
     const size = await buildInto(staged);
     rmSync(outDir, { recursive: true, force: true });

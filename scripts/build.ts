@@ -1,4 +1,5 @@
 /** Bundles the hub to dist/atmo.mjs, or to `--outdir DIR`, and beside it the monitor page; with `--if-stale` only when a source is newer. */
+import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -14,7 +15,7 @@ const { values } = parseArgs({
 const outDir = resolve(values.outdir);
 const program = join(outDir, 'atmo.mjs');
 if (!values['if-stale'] || isOlderThan(program, SOURCES)) {
-  const staged = join(outDir, `.build-${process.pid}`);
+  const staged = join(outDir, `.build-${randomUUID()}`);
   try {
     await bundle({ entry: 'src/main.ts', outDir: staged, name: 'atmo' });
     // Before the program, whose age says that all was built.

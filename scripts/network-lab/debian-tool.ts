@@ -2,6 +2,7 @@
  * Programs of Debian that the lab can use where nobody installed them: downloaded once into `.run/debian` and unpacked there.
  * The system's own packages stay as they are.
  */
+import { randomUUID } from 'node:crypto';
 import { existsSync, globSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { ROOT } from '../bundle.ts';
@@ -76,7 +77,7 @@ export async function fetchDebianTools(): Promise<ReadonlyMap<DebianToolName, st
 }
 
 async function fetchTool(name: DebianToolName): Promise<void> {
-  const work = join(CACHE, `${name}.${process.pid}`);
+  const work = join(CACHE, `${name}.${randomUUID()}`);
   mkdirSync(work, { recursive: true });
   try {
     await runTool('sh', ['-c', 'cd "$0" && exec apt-get -q download "$@"', work, ...PACKAGES[name]]);

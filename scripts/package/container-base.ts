@@ -2,7 +2,9 @@
  * The Debian that a container image needs below the hub: a C library, a shell and what the commands of the docs use. Run as a program,
  * this file downloads its packages for both kinds of machine into `.run/container-base`.
  */
+
 import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AtmoError } from '../../src/core/errors.ts';
@@ -57,7 +59,7 @@ export function layOutBase(root: string, architecture: string): void {
 /** Downloads the packages of the base where they are missing. Needs the network and apt; changes nothing of the system's apt. */
 export function fetchBase(architecture: string): void {
   if (basePackages(architecture)) return;
-  const work = join(CACHE, `${architecture}.${process.pid}`);
+  const work = join(CACHE, `${architecture}.${randomUUID()}`);
   for (const name of ['state/lists/partial', 'cache/archives/partial', 'files']) mkdirSync(join(work, name), { recursive: true });
   const settings = {
     'Dir::State': join(work, 'state'),

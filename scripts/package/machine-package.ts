@@ -1,5 +1,5 @@
 /** Packages of npm for another machine than this one: npm leaves them out of node_modules, the lock has their hashes all the same. */
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { AtmoError } from '../../src/core/errors.ts';
@@ -35,7 +35,7 @@ function lockedPackage(name: string): LockedPackage {
 }
 
 async function download(specifier: string, integrity: string, place: string): Promise<void> {
-  const work = `${place}.${process.pid}`;
+  const work = `${place}.${randomUUID()}`;
   mkdirSync(work, { recursive: true });
   try {
     const answer = await runTool('npm', ['pack', '--silent', '--json', '--ignore-scripts', '--pack-destination', work, specifier]);
