@@ -240,6 +240,7 @@ describe.skipIf(!HAS_CHROMIUM)(`chores at the page${HAS_CHROMIUM ? '' : `: ${CHR
     await away.page.getByText(/does not answer. Is it broken/).waitFor();
     await press('Replace');
     const dialog = away.page.getByRole('dialog');
+    expect(await away.barriers()).toEqual([]);
     expect(await dialog.getByRole('combobox', { name: 'New device' }).locator('option').allTextContents()).toContain(`${SPARE} – Hall`);
     await dialog.getByRole('combobox', { name: 'New device' }).selectOption('hall-light');
     await dialog.getByLabel(/Also if something uses/).check();

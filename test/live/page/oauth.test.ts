@@ -104,6 +104,7 @@ describe.skipIf(!HAS_CHROMIUM)(`access for an application${HAS_CHROMIUM ? '' : `
     expect(await tokens.filter({ hasText: 'lamp-helper' }).count()).toBe(0);
     await row.getByRole('button', { name: `End the access of ${NAME}` }).click();
     expect(await row.count()).toBe(1);
+    expect(await owner.barriers()).toEqual([]);
     await owner.page.getByRole('dialog').getByRole('button', { name: 'End access' }).click();
     await row.waitFor({ state: 'detached' });
     await expect(turnOn(program)).rejects.toThrow();
