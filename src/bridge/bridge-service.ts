@@ -249,7 +249,7 @@ export class BridgeService implements Service {
     this.#ecosystems.grant(number, new Map(own.map(({ thing }) => [thing.key, thing.permissions])));
   }
 
-  /** Does work in its turn that nobody waits for. A failure is reported: an unhandled rejection would end the hub. */
+  /** Queues work without waiting for it, and reports its failure. An unhandled rejection would end the hub. */
   #soon(bridge: number, work: () => Promise<void>): void {
     this.#inTurn(work).catch((thrown: unknown) => this.#report(bridge, thrown));
   }

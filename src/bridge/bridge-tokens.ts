@@ -39,7 +39,7 @@ export function renewedTokens({ tokens, clock }: TokenParts, agentId: string, { 
   });
 }
 
-/** Returns whether a token was revoked, maybe while nobody listened. */
+/** Returns whether a token was revoked, also while the bridge service was not running. */
 export function isRevoked(tokens: TokenAuthority, id: string): boolean {
   return tokens.find(id)?.revokedAtMs !== undefined;
 }

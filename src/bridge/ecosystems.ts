@@ -30,8 +30,9 @@ export class Ecosystems {
   }
 
   /**
-   * Compares the ecosystems with the fabrics of their bridge: those whose fabric left lose their tokens, and a new fabric gets an agent if
-   * the owner let it in. Returns the fabrics that have to leave: those that were removed and are still there, and those that nobody let in.
+   * Compares the ecosystems with the fabrics of their bridge: an ecosystem whose fabric left loses its tokens, and a new fabric gets an
+   * agent if it joined while the owner had the bridge open. Returns the fabrics that have to leave: those of removed ecosystems, and those
+   * that joined at another time.
    */
   settle(bridge: number, fabrics: readonly EcosystemFabric[]): readonly number[] {
     const { store } = this.#parts;

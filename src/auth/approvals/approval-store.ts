@@ -401,9 +401,10 @@ function decidingKey(record: ApprovalRecord, decision: SignedDecision, keys: rea
 }
 
 /**
- * Returns whether the key is a passkey of the person who made the call directly, or to whose application it belongs, and may approve it. A
- * passkey signs only when its device has verified the person, so nobody can approve for a person whose login was stolen. What else acts under
- * the person's login needs another approver. So does what several persons approve, what only a rule lets people approve, administration and programs.
+ * Returns whether a person may approve an own call with this key. The key must be a passkey, and the call must come from the person or from an
+ * application of the person. A passkey signs only after its device has verified the person, so a stolen login is not enough. Another person has to
+ * approve calls of other agents under the person's login, calls that need several persons, calls that are not dangerous and wait because of a
+ * rule, administration, and programs.
  */
 function isOwnPasskeyEnough(record: ApprovalRecord, { passkey, person }: EnrolledKey): boolean {
   const { requester, needed, effects, kinds = ['administration'] } = record;

@@ -63,7 +63,7 @@ export class AuthorizationCodes {
     if (stored.isUsed) return { kind: 'reused', grantId: stored.grantId };
     this.#save(key, { ...stored, isUsed: true });
     const ageMs = this.#parts.time.now() - stored.createdAtMs;
-    // If the clock was set back, nobody knows how old the code is.
+    // If the clock was set back, the age of the code is unknown, so the code is refused.
     if (ageMs >= LIFETIME_MS || ageMs < -TOKEN_SKEW_MS) return refuse('The code has expired; a code serves for a minute');
     requireFit(exchange, stored);
     return { kind: 'accepted', grantId: stored.grantId, draft: stored.draft };

@@ -35,7 +35,7 @@ export class AuthorizationQuery {
     this.#parameters = new URLSearchParams(query);
   }
 
-  /** Returns a parameter that has to be there once. Throws `invalid_request` without it: nobody may be sent anywhere then. */
+  /** Returns a parameter that must occur exactly once, else throws `invalid_request`. Without it, no redirect address can be trusted. */
   required(name: 'client_id' | 'redirect_uri'): string {
     const [value, ...more] = this.#parameters.getAll(name);
     if (value === undefined || value === '' || more.length > 0)

@@ -208,7 +208,7 @@ export class OAuthGrants implements Service {
     return { ...grant, previous: secretDigest(used.own), rotatedAtMs, isAccessUsed: false };
   }
 
-  /** Issues an access token and stores the grant. A token that was issued before a crash and not stored here was given to nobody. */
+  /** Issues an access token and stores the grant. If the hub crashes between the two, the token was not sent to anybody. */
   #give(grant: StoredGrant, refresh: RefreshToken, { permissions, ttlMs }: AllowedNow): OAuthTokens {
     const { tokens, granted, grants, time } = this.#ports;
     const { id: grantId, clientName: client, agentId } = grant;

@@ -65,7 +65,7 @@ export class TokenService implements OAuthEndpoints {
 
   async authorizeDevice(form: OAuthForm, { issuer, source }: OAuthSource): Promise<OAuthDeviceCodes> {
     const clientId = formText(form, 'client_id');
-    // A metadata document is read only when a person opens the request, so that nobody else can make the hub fetch anything.
+    // The hub fetches a metadata document only when a person opens the request. Otherwise any client could make the hub send requests.
     if (!isDocumentUrl(clientId)) {
       const client = this.#ports.clients.registered(clientId);
       if (!client) throw oauthError('invalid_client', 'The client is not registered; let it register again');

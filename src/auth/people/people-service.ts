@@ -199,7 +199,7 @@ export class PeopleService implements PeopleAdministration, SignInService, Servi
     }
   }
 
-  /** Issues a token and stores the sign-in. A token that was issued before a crash and not stored here was given to nobody. */
+  /** Issues a token and stores the sign-in. If the hub crashes between the two, the token was not sent to anybody. */
   #withToken(person: Person, signIn: StoredSignIn): SignInToken {
     const nowMs = this.#ports.time.now();
     const untilMs = admittedUntil(person, nowMs) ?? 0;

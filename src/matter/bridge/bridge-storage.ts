@@ -1,14 +1,11 @@
 import '../matter-platform.ts';
-import { chmodSync, copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { AtmoError } from '../../core/errors.ts';
-import { syncPath } from '../../core/files/file-system.ts';
 import type { HubProblems } from '../../core/health.ts';
 import type { Logger } from '../../core/logger.ts';
 import { inspectStorage } from '../storage/matter-database.ts';
-
-const SIDE_FILES = ['', '-wal', '-shm'] as const;
+import { copyStorage, removeLockFiles, restoreStorage, SIDE_FILES } from '../storage/storage-copy.ts';
 
 /** Returns the name of a bridge's node, which is also that of its folder. */
 export function bridgeFolder(number: number): string {
@@ -32,22 +29,15 @@ export class BridgeStorage {
   /** Prepares the folder for matter.js. If the file is damaged or missing, puts the copy in its place. Throws STORAGE_FAILED without one. */
   prepare(): void {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-    // The hub has its own lock. If the process id in a stale lock file of matter.js is in use again, matter.js does not start.
-    for (const file of ['matter.pid', 'matter.lock']) rmSync(join(this.#folder, file), { recursive: true, force: true });
+    removeLockFiles(this.#folder);
     const fault = this.#fault();
     if (fault !== undefined) this.#restore(fault);
   }
 
   /** Copies the file. Logs a failure as a warning, since the file itself is valid. */
   snapshot(): void {
-    const part = `${this.#copy}.part`;
     try {
-      rmSync(part, { force: true });
-      using database = new DatabaseSync(this.#database, { readOnly: true });
-      database.prepare('VACUUM INTO ?').run(part);
-      chmodSync(part, 0o600);
-      syncPath(part);
-      renameSync(part, this.#copy);
+      copyStorage(this.#database, this.#copy);
     } catch (error) {
       this.#parts.logger.warn('matter.snapshot_failed', { reason: error instanceof Error ? error.message : String(error) });
     }
@@ -74,9 +64,7 @@ export class BridgeStorage {
       throw new AtmoError('STORAGE_FAILED', `${about}, and there is no good copy. ${remedy}`, { path: this.#database });
     }
     for (const suffix of SIDE_FILES) rmSync(this.#database + suffix, { force: true });
-    copyFileSync(this.#copy, this.#database);
-    chmodSync(this.#database, 0o600);
-    syncPath(this.#database);
+    restoreStorage(this.#copy, this.#database);
     logger.error('matter.storage_restored', { fault, path: this.#database });
     problems.raise(this.#database, `${about}; its copy is in its place. What the ecosystems changed since is lost`);
   }

@@ -1,20 +1,19 @@
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { AtmoError } from '../../core/errors.ts';
-import { replaceFile, setAsideUnlessFile, syncPath } from '../../core/files/file-system.ts';
+import { replaceFile, setAsideUnlessFile } from '../../core/files/file-system.ts';
 import { RecoverableFile, repairReporter } from '../../core/files/recoverable-file.ts';
 import type { HubProblems } from '../../core/health.ts';
 import { isJsonObject, type JsonObject, tryParseJson } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { FileAnchor } from '../../core/storage/key-value-store.ts';
 import { type FabricIdentity, type Inspection, inspectStorage } from './matter-database.ts';
+import { copyStorage, removeLockFiles, restoreStorage, SIDE_FILES } from './storage-copy.ts';
 
 /** Name of the matter.js node, and of its folder in the state directory. */
 export const NODE_FOLDER = 'hub';
 const DATABASE = 'storage.db';
 const SNAPSHOTS_KEPT = 3;
-const SIDE_FILES = ['', '-wal', '-shm'] as const;
 const OLDER = 'has lost its last';
 const DRIVER_FILE_TEXT = '{"kind":"sqlite","type":"kv"}';
 
@@ -55,8 +54,7 @@ export class FabricStorage {
     for (const folder of [this.#nodeDir, this.#snapshotDir]) makeFolder(folder);
     tightenModes(this.#stateDir);
     for (const file of [...SIDE_FILES.map((suffix) => this.#database + suffix), this.#driverFile]) this.#freePlace(file);
-    // The hub has its own lock. If the process id in a stale lock file of matter.js is in use again, matter.js does not start.
-    for (const file of ['matter.pid', 'matter.lock']) rmSync(join(this.#nodeDir, file), { recursive: true, force: true });
+    removeLockFiles(this.#nodeDir);
     const fault = this.#faultOf(this.#database) ?? this.#lossOf();
     if (fault !== undefined) this.#restore(fault);
     // Without the driver file, matter.js would read another driver's data and start empty.
@@ -77,21 +75,11 @@ export class FabricStorage {
     const numbers = this.#snapshots();
     const file = this.#snapshotFile((numbers[0] ?? 0) + 1);
     try {
-      this.#copyDatabase(`${file}.part`);
-      renameSync(`${file}.part`, file);
+      copyStorage(this.#database, file);
       for (const old of numbers.slice(SNAPSHOTS_KEPT - 1)) rmSync(this.#snapshotFile(old), { force: true });
     } catch (error) {
-      rmSync(`${file}.part`, { force: true });
       this.#parts.logger.warn('matter.snapshot_failed', { reason: error instanceof Error ? error.message : String(error) });
     }
-  }
-
-  #copyDatabase(target: string): void {
-    rmSync(target, { force: true });
-    using database = new DatabaseSync(this.#database, { readOnly: true });
-    database.prepare('VACUUM INTO ?').run(target);
-    chmodSync(target, 0o600);
-    syncPath(target);
   }
 
   /** Compares a readable storage file with its anchor. Returns what the file has lost, or undefined if the file is intact. */
@@ -127,11 +115,8 @@ export class FabricStorage {
     }
     if (good === undefined) throw this.#failure(fault);
     const quarantine = this.#quarantine();
-    const [copy, part] = [this.#snapshotFile(good), `${this.#database}.part`];
-    copyFileSync(copy, part);
-    chmodSync(part, 0o600);
-    syncPath(part);
-    renameSync(part, this.#database);
+    const copy = this.#snapshotFile(good);
+    restoreStorage(copy, this.#database);
     this.#report(fault, 'matter.storage_restored', { snapshotAt: statSync(copy).mtime.toISOString(), quarantine });
   }
 
