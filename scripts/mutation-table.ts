@@ -720,7 +720,9 @@ const PLACES: readonly Place[] = [
   },
   {
     file: 'src/bridge/bridge-service.ts',
-    rows: [['a lock is bridged without the word of the owner', 'if (dangerous && !mayBeDangerous) throw needsWord(dangerous);', '']],
+    rows: [
+      ['a lock is bridged without the word of the owner', 'if (dangerous && !mayBeDangerous) throw confirmationRequired(dangerous);', ''],
+    ],
   },
   {
     file: 'src/bridge/ecosystems.ts',

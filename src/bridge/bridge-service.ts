@@ -19,7 +19,7 @@ import type { HubProblems } from '../core/health.ts';
 import type { SensorId } from '../core/ids.ts';
 import { type Json, present } from '../core/json.ts';
 import type { Service } from '../core/lifecycle.ts';
-import type { BridgeStore, Chosen, Ecosystem } from './bridge-store.ts';
+import type { BridgeEntry, BridgeStore, Ecosystem } from './bridge-store.ts';
 import { requireOneToken } from './bridge-tokens.ts';
 import { type BridgedThing, callFor, valuesFrom } from './bridged-things.ts';
 import { Ecosystems } from './ecosystems.ts';
@@ -54,7 +54,7 @@ export class BridgeService implements Service {
   readonly #remote = new Map<string, RemoteValues>();
   /** Values of things of other hubs, by hub and sensor. */
   readonly #remoteValues = new Map<string, Json>();
-  #things: readonly Chosen[] = [];
+  #things: readonly BridgeEntry[] = [];
   #stops: readonly (() => void)[] = [];
   #cancelRenewal = () => {};
   /** Settles when the last change of the bridges has ended. The next one waits for it. */
@@ -106,7 +106,7 @@ export class BridgeService implements Service {
     });
   }
 
-  things(): readonly Chosen[] {
+  things(): readonly BridgeEntry[] {
     return this.#things;
   }
 
@@ -121,14 +121,14 @@ export class BridgeService implements Service {
   }
 
   /** Puts things on the bridges. Things that are there already stay as they are. Rejects like `ThingFinder.find`. */
-  add(query: ThingQuery, { mayBeDangerous }: { readonly mayBeDangerous: boolean }): Promise<readonly Chosen[]> {
+  add(query: ThingQuery, { mayBeDangerous }: { readonly mayBeDangerous: boolean }): Promise<readonly BridgeEntry[]> {
     return this.#inTurn(async () => {
       const found = await this.#parts.finder.find(query);
       const dangerous = found.find(({ isDangerous }) => isDangerous);
-      if (dangerous && !mayBeDangerous) throw needsWord(dangerous);
+      if (dangerous && !mayBeDangerous) throw confirmationRequired(dangerous);
       for (const { name, permissions } of found) requireOneToken(name, permissions);
-      const added: Chosen[] = [];
-      for (const thing of found) added.push(this.#chosen(thing.key) ?? (await this.#put(thing)));
+      const added: BridgeEntry[] = [];
+      for (const thing of found) added.push(this.#entryOf(thing.key) ?? (await this.#put(thing)));
       this.#grantAll();
       this.#followOthers();
       return added;
@@ -136,18 +136,18 @@ export class BridgeService implements Service {
   }
 
   /** Takes a thing from its bridge. The ecosystems lose it. Rejects with NOT_FOUND or AMBIGUOUS_DEVICE. */
-  remove(text: string): Promise<Chosen> {
+  remove(text: string): Promise<BridgeEntry> {
     return this.#inTurn(async () => {
-      const chosen = this.#parts.store.requireThing(text);
-      this.#parts.store.deleteThing(chosen.id);
+      const entry = this.#parts.store.requireThing(text);
+      this.#parts.store.deleteThing(entry.id);
       this.#things = this.#parts.store.things();
       this.#grantAll();
-      const { hub, sensors } = chosen.thing;
+      const { hub, sensors } = entry.thing;
       for (const sensor of Object.values(sensors)) this.#remoteValues.delete(`${hub}/${sensor}`);
-      await this.#nodes.get(chosen.bridge)?.remove(chosen.id);
-      await this.#closeUnused(chosen.bridge);
+      await this.#nodes.get(entry.bridge)?.remove(entry.id);
+      await this.#closeUnused(entry.bridge);
       this.#followOthers();
-      return chosen;
+      return entry;
     });
   }
 
@@ -177,17 +177,17 @@ export class BridgeService implements Service {
     await this.#closeUnused(bridge);
   }
 
-  async #put(thing: BridgedThing): Promise<Chosen> {
+  async #put(thing: BridgedThing): Promise<BridgeEntry> {
     const bridge = this.#freeBridge();
     await this.#open(bridge);
-    const chosen = { id: randomBytes(16).toString('hex'), bridge, thing };
-    await this.#nodes.get(bridge)?.put(this.#endpointOf(chosen));
-    this.#parts.store.putThing(chosen);
+    const entry = { id: randomBytes(16).toString('hex'), bridge, thing };
+    await this.#nodes.get(bridge)?.put(this.#endpointOf(entry));
+    this.#parts.store.putThing(entry);
     this.#things = this.#parts.store.things();
-    return chosen;
+    return entry;
   }
 
-  #chosen(key: string): Chosen | undefined {
+  #entryOf(key: string): BridgeEntry | undefined {
     return this.#things.find(({ thing }) => thing.key === key);
   }
 
@@ -200,7 +200,7 @@ export class BridgeService implements Service {
 
   async #open(number: number): Promise<void> {
     if (this.#nodes.has(number)) return;
-    const endpoints = this.#things.filter(({ bridge }) => bridge === number).map((chosen) => this.#endpointOf(chosen));
+    const endpoints = this.#things.filter(({ bridge }) => bridge === number).map((entry) => this.#endpointOf(entry));
     const options = {
       number,
       name: number === 1 ? this.#hubName : `${this.#hubName} ${number}`,
@@ -219,7 +219,7 @@ export class BridgeService implements Service {
 
   async #putAll(number: number): Promise<void> {
     const node = this.#nodes.get(number);
-    for (const chosen of this.#things) if (chosen.bridge === number) await node?.put(this.#endpointOf(chosen));
+    for (const entry of this.#things) if (entry.bridge === number) await node?.put(this.#endpointOf(entry));
   }
 
   /** Closes a bridge that has neither things nor ecosystems, and deletes its storage. */
@@ -264,10 +264,10 @@ export class BridgeService implements Service {
 
   /** Calls the tool for a command, as the agent of the ecosystem. The call passes all checks that any other call passes. */
   async #carryOut(bridge: number, { endpoint, fabric, action, params }: EcosystemCommand): Promise<void> {
-    const chosen = this.#things.find((one) => one.id === endpoint && one.bridge === bridge);
-    if (!chosen) throw new AtmoError('PERMISSION_DENIED', 'The owner does not share this any more');
-    const principal = this.#ecosystems.principalOf(bridge, fabric, chosen.thing.permissions);
-    const call = callFor(chosen.thing, { action, params });
+    const entry = this.#things.find((one) => one.id === endpoint && one.bridge === bridge);
+    if (!entry) throw new AtmoError('PERMISSION_DENIED', 'The owner does not share this any more');
+    const principal = this.#ecosystems.principalOf(bridge, fabric, entry.thing.permissions);
+    const call = callFor(entry.thing, { action, params });
     if (!call) return;
     const answer = await this.#parts.pipeline.call({
       principal,
@@ -277,10 +277,10 @@ export class BridgeService implements Service {
       ...(call.hub !== undefined && { routing: { only_nodes: [call.hub] } }),
     });
     if (answer.status === 'error') throw new AtmoError(answer.error.code, answer.error.message, answer.error.details);
-    if (chosen.thing.actor === 'scene') this.#parts.clock.after(SCENE_ON_MS, () => this.#update(chosen, { values: { on: false } }));
+    if (entry.thing.actor === 'scene') this.#parts.clock.after(SCENE_ON_MS, () => this.#update(entry, { values: { on: false } }));
   }
 
-  #endpointOf({ id, thing }: Chosen): BridgedEndpoint {
+  #endpointOf({ id, thing }: BridgeEntry): BridgedEndpoint {
     return { id, kind: thing.kind, name: thing.name, isReachable: this.isReachable(thing), values: this.#valuesOf(thing) };
   }
 
@@ -303,34 +303,34 @@ export class BridgeService implements Service {
   }
 
   #onReading({ subject, data }: HubEvent): void {
-    for (const chosen of this.#things) {
-      if (chosen.thing.hub === undefined) this.#show(chosen, subject, data.value ?? null);
+    for (const entry of this.#things) {
+      if (entry.thing.hub === undefined) this.#show(entry, subject, data.value ?? null);
     }
   }
 
   #onRemoteValue(hub: string, sensor: string, value: Json): void {
     this.#remoteValues.set(`${hub}/${sensor}`, value);
-    for (const chosen of this.#things) if (chosen.thing.hub === hub) this.#show(chosen, sensor, value);
+    for (const entry of this.#things) if (entry.thing.hub === hub) this.#show(entry, sensor, value);
   }
 
-  #show(chosen: Chosen, sensor: string, value: Json): void {
-    const values = valuesFrom(chosen.thing, sensor, value);
-    if (Object.keys(values).length > 0) this.#update(chosen, { values, isReachable: this.isReachable(chosen.thing) });
+  #show(entry: BridgeEntry, sensor: string, value: Json): void {
+    const values = valuesFrom(entry.thing, sensor, value);
+    if (Object.keys(values).length > 0) this.#update(entry, { values, isReachable: this.isReachable(entry.thing) });
   }
 
   #showReachability(): void {
-    for (const chosen of this.#things) this.#update(chosen, { isReachable: this.isReachable(chosen.thing) });
+    for (const entry of this.#things) this.#update(entry, { isReachable: this.isReachable(entry.thing) });
   }
 
   /** Shows the present names of things of this hub, and what their commands need now. */
   #refreshThings(): void {
-    for (const chosen of this.#things) {
-      const now = this.#parts.finder.current(chosen.thing.key);
-      if (now && JSON.stringify(now) !== JSON.stringify(chosen.thing)) this.#soon(chosen.bridge, () => this.#replace(chosen, now));
+    for (const entry of this.#things) {
+      const now = this.#parts.finder.current(entry.thing.key);
+      if (now && JSON.stringify(now) !== JSON.stringify(entry.thing)) this.#soon(entry.bridge, () => this.#replace(entry, now));
     }
   }
 
-  async #replace({ id, bridge }: Chosen, thing: BridgedThing): Promise<void> {
+  async #replace({ id, bridge }: BridgeEntry, thing: BridgedThing): Promise<void> {
     if (!this.#things.some((one) => one.id === id)) return;
     requireOneToken(thing.name, thing.permissions);
     this.#parts.store.putThing({ id, bridge, thing });
@@ -339,7 +339,7 @@ export class BridgeService implements Service {
     await this.#putAll(bridge);
   }
 
-  #update({ id, bridge }: Chosen, change: Parameters<BridgeNode['update']>[1]): void {
+  #update({ id, bridge }: BridgeEntry, change: Parameters<BridgeNode['update']>[1]): void {
     this.#nodes
       .get(bridge)
       ?.update(id, change)
@@ -383,7 +383,7 @@ export class BridgeService implements Service {
   }
 }
 
-function needsWord({ name, kind }: BridgedThing): AtmoError {
+function confirmationRequired({ name, kind }: BridgedThing): AtmoError {
   const what = kind === 'lock' ? 'is a lock' : 'can be dangerous';
   const message = `${name} ${what}. Whoever has one of the ecosystems can then ask for it, guests and voice assistants too. If you want that, add --dangerous (dangerous: true). Each command still needs an approval`;
   return new AtmoError('CONFLICT', message);

@@ -11,7 +11,7 @@ const READERS = 'bridge.readers';
 const NUMBERS = 'bridge.numbers';
 
 /** A thing that the owner has chosen. */
-export interface Chosen {
+export interface BridgeEntry {
   /** Identifies the thing for ever in all ecosystems: 32 hex digits. */
   readonly id: string;
   /** Number of the bridge that presents the thing. */
@@ -49,12 +49,12 @@ export class BridgeStore {
   }
 
   /** Returns the chosen things, sorted by bridge and name. */
-  things(): readonly Chosen[] {
-    const found = this.#store.entries(THINGS).flatMap(({ key, value }) => parseChosen(key, value) ?? []);
+  things(): readonly BridgeEntry[] {
+    const found = this.#store.entries(THINGS).flatMap(({ key, value }) => parseEntry(key, value) ?? []);
     return found.toSorted((a, b) => a.bridge - b.bridge || a.thing.name.localeCompare(b.thing.name));
   }
 
-  putThing({ id, bridge, thing }: Chosen): void {
+  putThing({ id, bridge, thing }: BridgeEntry): void {
     this.#store.set(THINGS, id, copyJson({ bridge, thing }));
   }
 
@@ -121,7 +121,7 @@ export class BridgeStore {
   }
 
   /** Returns the chosen thing with this id, key or name. Throws NOT_FOUND, or AMBIGUOUS_DEVICE with the ids if several have the name. */
-  requireThing(text: string): Chosen {
+  requireThing(text: string): BridgeEntry {
     const things = this.things();
     const exact = things.find(({ id, thing }) => id === text || thing.key === text);
     const named = things.filter(({ thing }) => thing.target === text || thing.name.toLowerCase() === text.toLowerCase());
@@ -147,7 +147,7 @@ export class BridgeStore {
   }
 }
 
-function parseChosen(id: string, value: Json): Chosen | undefined {
+function parseEntry(id: string, value: Json): BridgeEntry | undefined {
   if (!isJsonObject(value)) return undefined;
   const thing = parseThing(value.thing);
   return thing && typeof value.bridge === 'number' ? { id, bridge: value.bridge, thing } : undefined;

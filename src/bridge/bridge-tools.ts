@@ -5,7 +5,7 @@ import { ACTS_ON_HUB, READS_WHOLE_HUB } from '../tools/builtin/hub-tool.ts';
 import { defineTool, INSTANT, INTEGER, p, resultSchema, TEXT } from '../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import type { BridgeService } from './bridge-service.ts';
-import type { Chosen, Ecosystem } from './bridge-store.ts';
+import type { BridgeEntry, Ecosystem } from './bridge-store.ts';
 import type { ThingFinder } from './thing-finder.ts';
 
 interface BridgeToolParts {
@@ -22,7 +22,7 @@ const THING = resultSchema(
   { thing: TEXT, name: TEXT, kind: TEXT, bridge: INTEGER, unique_id: TEXT, hub: TEXT, reachable: { type: 'boolean' } },
   ['hub'],
 );
-const CANDIDATE = resultSchema({ thing: TEXT, name: TEXT, what: TEXT, hub: TEXT }, ['hub']);
+const CANDIDATE = resultSchema({ thing: TEXT, name: TEXT, type: TEXT, hub: TEXT }, ['hub']);
 const ECOSYSTEM = resultSchema({ ecosystem: TEXT, label: TEXT, vendor: TEXT, vendor_id: INTEGER, bridge: INTEGER, joined_at: INSTANT });
 
 function listTool({ bridges, finder }: BridgeToolParts): RegisteredTool {
@@ -39,7 +39,7 @@ function listTool({ bridges, finder }: BridgeToolParts): RegisteredTool {
       returns: resultSchema({ things: { type: 'array', items: THING }, candidates: { type: 'array', items: CANDIDATE } }, ['candidates']),
     },
     async ({ candidates }) => ({
-      things: bridges.things().map((chosen) => thingView(bridges, chosen)),
+      things: bridges.things().map((entry) => thingView(bridges, entry)),
       ...(candidates && { candidates: finder.candidates().map((one) => ({ ...one })) }),
     }),
   );
@@ -70,7 +70,7 @@ function addTool({ bridges }: BridgeToolParts): RegisteredTool {
     },
     async ({ thing, hub, dangerous }, { principal }) => {
       const added = await bridges.add({ text: thing, hub, principal }, { mayBeDangerous: dangerous });
-      return { things: added.map((chosen) => thingView(bridges, chosen)) };
+      return { things: added.map((entry) => thingView(bridges, entry)) };
     },
   );
 }
@@ -147,7 +147,7 @@ function removeEcosystemTool({ bridges }: BridgeToolParts): RegisteredTool {
   );
 }
 
-function thingView(bridges: BridgeService, { id, bridge, thing }: Chosen): JsonObject {
+function thingView(bridges: BridgeService, { id, bridge, thing }: BridgeEntry): JsonObject {
   const { key, name, kind, hub } = thing;
   return { thing: key, name, kind, bridge, unique_id: id, reachable: bridges.isReachable(thing), ...(hub !== undefined && { hub }) };
 }

@@ -5,7 +5,7 @@ import { type Clock, pause } from '../core/clock.ts';
 import { toAtmoError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
 import type { Logger } from '../core/logger.ts';
-import type { BridgeStore, Chosen } from './bridge-store.ts';
+import type { BridgeEntry, BridgeStore } from './bridge-store.ts';
 import { type HeldToken, type Needs, renewedTokens } from './bridge-tokens.ts';
 import { remoteSensors } from './thing-finder.ts';
 
@@ -40,7 +40,7 @@ export class RemoteValues implements Disposable {
   }
 
   /** Reads the sensors now and at every change, until disposed. */
-  follow(things: readonly Chosen[]): void {
+  follow(things: readonly BridgeEntry[]): void {
     this.#sensors = new Set(things.flatMap(({ thing }) => Object.values(thing.sensors)));
     const held = this.#tokensFor(things);
     for (const token of held) this.#repeat(token).catch((thrown: unknown) => this.#log(thrown));
@@ -50,7 +50,7 @@ export class RemoteValues implements Disposable {
     this.#ended.abort();
   }
 
-  #tokensFor(things: readonly Chosen[]): readonly HeldToken[] {
+  #tokensFor(things: readonly BridgeEntry[]): readonly HeldToken[] {
     const { store, tokens, clock } = this.#parts;
     const before = store.readerTokens(this.#hub);
     const after = renewedTokens({ tokens, clock }, READER, { held: before, needs: readNeeds(things) });
@@ -116,7 +116,7 @@ export class RemoteValues implements Disposable {
   }
 }
 
-function readNeeds(things: readonly Chosen[]): Needs {
+function readNeeds(things: readonly BridgeEntry[]): Needs {
   const devices = things.flatMap(({ thing }) => (thing.device === undefined ? [] : [thing.device]));
   return new Map([...new Set(devices)].map((device) => [device, [`sensor:read:${device}/*`]]));
 }

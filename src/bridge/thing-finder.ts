@@ -38,7 +38,7 @@ interface Candidate {
   readonly thing: string;
   readonly name: string;
   /** `board`, `output`, `scene`, or the announced type of a device of another hub. */
-  readonly what: string;
+  readonly type: string;
   /** Name of the other hub; absent for this hub. */
   readonly hub?: string;
 }
@@ -65,11 +65,11 @@ export class ThingFinder {
     const board = devices.list().filter(({ id, kind }) => kind === 'board' && this.#ofBoard((one) => one.sensor.device === id).length > 0);
     const outputs = this.#ofBoard(() => true).filter(({ actor }) => actor === 'output');
     return [
-      ...board.map(({ id, name }) => ({ thing: id, name, what: 'board' })),
-      ...outputs.map(({ target, name }) => ({ thing: target, name, what: 'output' })),
-      ...scenes.list().map(({ id, name }) => ({ thing: id, name, what: 'scene' })),
+      ...board.map(({ id, name }) => ({ thing: id, name, type: 'board' })),
+      ...outputs.map(({ target, name }) => ({ thing: target, name, type: 'output' })),
+      ...scenes.list().map(({ id, name }) => ({ thing: id, name, type: 'scene' })),
       ...this.#peers().flatMap((peer) =>
-        peer.devices.flatMap(({ id, name, type }) => (type === BRIDGED_COPY ? [] : { thing: id, name, what: type, hub: peer.name })),
+        peer.devices.flatMap(({ id, name, type }) => (type === BRIDGED_COPY ? [] : { thing: id, name, type, hub: peer.name })),
       ),
     ];
   }
@@ -79,9 +79,9 @@ export class ThingFinder {
    * NOT_FOUND if there is none, AMBIGUOUS_DEVICE if it is the name of several, and NOT_SUPPORTED if no bridge can present it.
    */
   async find(query: ThingQuery): Promise<readonly BridgedThing[]> {
-    const found = query.hub === undefined ? this.#here(query.text) : [];
+    const found = query.hub === undefined ? this.#local(query.text) : [];
     if (found.length > 0) return found;
-    return this.#elsewhere(query);
+    return this.#remote(query);
   }
 
   /** Returns the things of this hub as they are now, by their key. */
@@ -90,7 +90,7 @@ export class ThingFinder {
     return scene ? sceneThing(scene) : this.#ofBoard(() => true).find((thing) => thing.key === key);
   }
 
-  #here(text: string): readonly BridgedThing[] {
+  #local(text: string): readonly BridgedThing[] {
     const { devices, scenes } = this.#parts;
     const isNamed = ({ id, name }: { readonly id: string; readonly name: string }) => id === text || foldedName(name) === foldedName(text);
     const matter = devices.list().find((device) => device.kind !== 'board' && isNamed(device));
@@ -128,7 +128,7 @@ export class ThingFinder {
     return tools.some((tool) => tool?.definition.metadata.isDangerous);
   }
 
-  async #elsewhere({ text, hub, principal }: ThingQuery): Promise<readonly BridgedThing[]> {
+  async #remote({ text, hub, principal }: ThingQuery): Promise<readonly BridgedThing[]> {
     const peers = this.#peers().filter(({ id, name }) => hub === undefined || id === hub || name === hub);
     if (hub !== undefined && peers.length === 0) throw new AtmoError('NOT_FOUND', `There is no hub ${JSON.stringify(hub)} in the mesh`);
     const found = peers.flatMap((peer) => peer.devices.filter((device) => isNamed(device, text)).map((device) => ({ peer, device })));

@@ -131,11 +131,11 @@ export function overview(sections: readonly CommandSection[], onlyOnHub: readonl
         width,
       ),
     ]),
-    ...[...EPILOGUE, ...elsewhereText(onlyOnHub)].flatMap((text) => ['\n', paragraph(text)]),
+    ...[...EPILOGUE, ...hubOnlyText(onlyOnHub)].flatMap((text) => ['\n', paragraph(text)]),
   ];
 }
 
-function elsewhereText(onlyOnHub: readonly string[]): readonly string[] {
+function hubOnlyText(onlyOnHub: readonly string[]): readonly string[] {
   return onlyOnHub.length === 0 ? [] : [`Only on the machine of the hub: ${onlyOnHub.map((name) => `atmo ${name}`).join(', ')}.`];
 }
 

@@ -17,7 +17,7 @@ test('what can be bridged has the outputs of the board by the name with which th
     mesh: { peers: () => [] },
     pipeline: {},
   } as unknown as ConstructorParameters<typeof ThingFinder>[0]);
-  expect(finder.candidates().map(({ thing, what }) => [thing, what])).toEqual([
+  expect(finder.candidates().map(({ thing, type }) => [thing, type])).toEqual([
     ['gpio', 'board'],
     ['pond', 'board'],
     ['pump', 'output'],

@@ -15,10 +15,10 @@ const list = requestCommand({
     const things = objectsIn(answer, 'things');
     const rows = things.map(({ name, kind, bridge, reachable, thing }) => [name, kind, bridge, reachable ? 'yes' : 'no', thing]);
     const candidates = objectsIn(answer, 'candidates');
-    const others = candidates.map(({ name, thing, what, hub }) => [name, thing, what, hub]);
+    const others = candidates.map(({ name, thing, type, hub }) => [name, thing, type, hub]);
     return [
       textTable(['NAME', 'KIND', 'BRIDGE', 'REACHABLE', 'THING'], rows),
-      ...(others.length > 0 ? ['\nCan be bridged\n', textTable(['NAME', 'ID', 'WHAT', 'HUB'], others)] : []),
+      ...(others.length > 0 ? ['\nCan be bridged\n', textTable(['NAME', 'ID', 'TYPE', 'HUB'], others)] : []),
     ];
   },
 });

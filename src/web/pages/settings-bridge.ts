@@ -8,11 +8,11 @@ import { RemoteData } from '../components/remote-data.ts';
 import { text } from '../texts/text.ts';
 import { type ShareCode, shareCodeOf, shareDialog } from './device-dialogs.ts';
 
-/** A thing that can be bridged. `what` is `board`, `output`, `scene` or a device type. */
+/** A thing that can be bridged. `type` is `board`, `output`, `scene` or a device type. */
 interface BridgeCandidate {
   readonly thing: string;
   readonly name: string;
-  readonly what: string;
+  readonly type: string;
   readonly hub?: string;
 }
 
@@ -138,8 +138,8 @@ function bridgesOf({ things }: Pick<BridgeView, 'things'>): readonly number[] {
 }
 
 /** Returns a candidate in words: its name, what it is, and the hub that has it. */
-function candidateWords({ name, what, hub }: BridgeCandidate): string {
-  const kind = what === 'board' || what === 'output' || what === 'scene' ? text(`settings.bridge_${what}`) : what.replaceAll('_', ' ');
+function candidateWords({ name, type, hub }: BridgeCandidate): string {
+  const kind = type === 'board' || type === 'output' || type === 'scene' ? text(`settings.bridge_${type}`) : type.replaceAll('_', ' ');
   return hub === undefined ? `${name} (${kind})` : `${name} (${kind}, ${hub})`;
 }
 
