@@ -6,6 +6,7 @@ import {
   isSelfOrDescendant,
   OWNER,
   type Principal,
+  requireUnreservedName,
   rootAgentOf,
   type TokenAuthority,
 } from '../core/auth/principal.ts';
@@ -102,6 +103,7 @@ export class AgentRunner implements Service {
   spawn(request: SpawnRequest, by: Principal): { readonly record: AgentRecord; readonly token: string } {
     requireAgentCapacity(this.#agents.living(), by);
     const part = idPartOf(request.name, request.type);
+    requireUnreservedName(part);
     const id = childId(by, part);
     this.#requireFree(id);
     requireOwnPermissions(request.permissions, by);

@@ -85,6 +85,16 @@ describe('spawn_agent', () => {
     );
   });
 
+  test('gives no agent a name that the hub uses itself, such as that of an ecosystem', async () => {
+    const fixture = await startedFixture();
+    const bob = fixture.agentWith('bob', [SPAWN, ...ENOUGH], 600_000);
+    for (const name of ['bridge', 'ecosystem-2', 'monitor', 'preview', 'owner']) {
+      expect(codeOf(await fixture.spawn(WHEN_HOT, { name })), name).toBe('VALIDATION_ERROR');
+      expect(codeOf(await fixture.spawn(WHEN_HOT, { name }, bob)), name).toBe('VALIDATION_ERROR');
+    }
+    expect(resultOf(await fixture.spawn(WHEN_HOT, { name: 'ecosystem' })).agent_id).toBe('ecosystem');
+  });
+
   test('rejects an id that is in use, until its token has ended', async () => {
     const fixture = await startedFixture();
     fixture.agentWith('bob', ENOUGH);

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { mayRoleApprove, type PeopleDirectory, type Person, type PersonLimits, type PersonRole } from '../../core/auth/people.ts';
-import { isReservedName, type Principal } from '../../core/auth/principal.ts';
+import { OWNERS_AGENT, type Principal, requireUnreservedName } from '../../core/auth/principal.ts';
 import type { TrustedTime } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
 import { AtmoError } from '../../core/errors.ts';
@@ -12,8 +12,6 @@ const SPACE = 'people';
 const MAX_PERSONS = 64;
 /** Name of the person to whom the hub belongs. This person always exists. */
 const OWNER_NAME = 'owner';
-/** Name under which the owner's sign-ins call. The id `owner` is only for the owner's token itself. */
-const OWNERS_AGENT = 'monitor';
 const OWNER: Person = { name: OWNER_NAME, title: 'Owner', role: 'owner', limits: {} };
 
 interface HouseholdCollaborators extends Pick<HubContext, 'store'> {
@@ -52,9 +50,7 @@ export class Household implements PeopleDirectory {
 
   /** Stores a new person. Throws VALIDATION_ERROR (malformed), CONFLICT (the name is taken, or too many persons) or STORAGE_FAILED. */
   add(person: Person): void {
-    if (person.name !== OWNER_NAME && isReservedName(person.name)) {
-      throw new AtmoError('VALIDATION_ERROR', `${person.name} is a name that the hub uses itself; choose another name`);
-    }
+    if (person.name !== OWNER_NAME) requireUnreservedName(person.name);
     requireSoundPerson(person);
     const records = this.#records();
     if (this.find(person.name) || records.some((record) => record.person.name === person.name)) {

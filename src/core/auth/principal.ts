@@ -1,3 +1,4 @@
+import { AtmoError } from '../errors.ts';
 import type { DeviceId, HubId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 
@@ -81,15 +82,22 @@ export const AGENT_NAME = /^[a-z0-9][a-z0-9_.-]{0,63}$/;
 const NAMES_OF_OTHERS: ReadonlySet<string> = new Set(['owner', 'hub', 'nobody', 'replay']);
 /** Names of the hub's own agents: the owner's page, previews of calls, and the bridge with the ecosystems that it serves. */
 const NAMES_OF_HUB = /^(?:monitor|preview|bridge|ecosystem-\d+)$/;
+/** Name under which the owner's sign-ins call. The id `owner` is only for the owner's token itself. */
+export const OWNERS_AGENT = 'monitor';
 
 /** Returns whether a name stands for something other than an agent, so that no token may have it. */
 export function isNameOfOther(name: string): boolean {
   return NAMES_OF_OTHERS.has(name);
 }
 
-/** Returns whether a name means something in the hub itself, so that no person and no application may have it. */
+/** Returns whether a name means something in the hub itself, so that no person, application, automation or other agent may have it. */
 export function isReservedName(name: string): boolean {
   return isNameOfOther(name) || NAMES_OF_HUB.test(name);
+}
+
+/** Throws VALIDATION_ERROR for a name that means something in the hub itself. */
+export function requireUnreservedName(name: string): void {
+  if (isReservedName(name)) throw new AtmoError('VALIDATION_ERROR', `${name} is a name that the hub uses itself; choose another name`);
 }
 
 /** Returns an agent's first ancestor, as an id or a `principalKey` like the argument. The ancestor and its descendants share limits. */

@@ -1,7 +1,9 @@
 import { covers, NO_GROUPS, parseGrant } from '../../core/auth/permission.ts';
 import {
   isSelfOrDescendant,
+  OWNERS_AGENT,
   type Principal,
+  requireUnreservedName,
   type TokenAuthority,
   type TokenInspection,
   type TokenRecord,
@@ -49,6 +51,8 @@ function mintTool({ tokens, roles }: TokenPorts): RegisteredTool {
       }),
     },
     async (params, { principal: caller }) => {
+      // `atmo monitor` opens the page with a token of this name, which only the owner can make.
+      if (params.agent_id !== OWNERS_AGENT || caller.kind !== 'owner') requireUnreservedName(params.agent_id);
       const { token, principal } = tokens.issue(tokenRequest(params, roles), caller);
       return {
         token,

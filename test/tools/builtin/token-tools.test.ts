@@ -51,6 +51,17 @@ const MALFORMED = [
 ];
 
 describe('mint_token', () => {
+  test('gives no agent a name that the hub uses itself, and the name of the page to the owner alone', async () => {
+    const { code, mint, issuer } = await room();
+    for (const name of ['bridge', 'ecosystem-1', 'preview', 'hub']) {
+      expect(await code('mint_token', { agent_id: name, permissions: ['device:read:*'] }), name).toBe('VALIDATION_ERROR');
+    }
+    expect(issuer.list()).toEqual([]);
+    const { principal } = await mint(ADMIN);
+    expect(await code('mint_token', { agent_id: 'monitor', permissions: ['device:control:*'] }, principal)).toBe('VALIDATION_ERROR');
+    expect(await code('mint_token', { agent_id: 'monitor', permissions: ['device:read:*'] })).toBe('done');
+  });
+
   test.each(MALFORMED)('refuses the permission %s with all that stand beside it, and the journal has it', async (malformed) => {
     const { code, audited, issuer } = await room();
     expect(await code('mint_token', { agent_id: 'a', permissions: ['device:control:lamp-1', malformed] })).toBe('VALIDATION_ERROR');
