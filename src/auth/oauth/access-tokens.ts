@@ -15,19 +15,23 @@ export interface GrantedToken {
  */
 export class GrantedTokens {
   readonly #tokens = new Map<string, GrantedToken>();
+  /** Ids of the tokens of each grant, the oldest first. */
+  readonly #ofGrants = new Map<string, Set<string>>();
   readonly #listeners = new Set<(tokenId: string, grantId: string) => void>();
   /** Principals with their grants, cached so that each request gets the same object. */
   readonly #marked = new WeakMap<Principal, Principal>();
 
   /** Adds a token, and forgets those that have expired. */
   add(tokenId: string, token: GrantedToken, nowMs: number): void {
-    for (const [id, { expiresAtMs }] of this.#tokens) if (expiresAtMs + 2 * TOKEN_SKEW_MS < nowMs) this.#tokens.delete(id);
+    for (const [id, { expiresAtMs }] of this.#tokens) if (expiresAtMs + 2 * TOKEN_SKEW_MS < nowMs) this.#forget(id);
     this.#tokens.set(tokenId, token);
+    const ofGrant = this.#ofGrants.get(token.grantId) ?? new Set();
+    this.#ofGrants.set(token.grantId, ofGrant.add(tokenId));
   }
 
-  /** Returns the ids of a grant's tokens. */
+  /** Returns the ids of a grant's tokens, the oldest first. */
   of(grantId: string): readonly string[] {
-    return [...this.#tokens].flatMap(([id, token]) => (token.grantId === grantId ? [id] : []));
+    return [...(this.#ofGrants.get(grantId) ?? [])];
   }
 
   /**
@@ -52,6 +56,14 @@ export class GrantedTokens {
     }
     for (const listener of this.#listeners) listener(root, token.grantId);
     return this.#withGrant(principal, token.grantId);
+  }
+
+  #forget(tokenId: string): void {
+    const grantId = this.#tokens.get(tokenId)?.grantId ?? '';
+    this.#tokens.delete(tokenId);
+    const ofGrant = this.#ofGrants.get(grantId);
+    ofGrant?.delete(tokenId);
+    if (ofGrant?.size === 0) this.#ofGrants.delete(grantId);
   }
 
   /** A token that an agent has derived stands for itself alone: it is not renewed with the grant. */
