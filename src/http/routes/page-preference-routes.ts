@@ -1,5 +1,5 @@
-import { type Principal, principalKey, rootAgentOf } from '../../core/auth/principal.ts';
-import { AtmoError } from '../../core/errors.ts';
+import { type Principal, principalKey } from '../../core/auth/principal.ts';
+import { AtmoError, permissionDenied } from '../../core/errors.ts';
 import { isJsonObject, type JsonObject, objectOf } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { json } from '../server/answer.ts';
@@ -25,7 +25,8 @@ const PREFERENCES_ANSWER = { description: 'preferences', schema: { $ref: '#/comp
 
 /**
  * Returns the routes for what a person chose on the page, such as favourites and their order. The hub stores it for the page and does not
- * read it. All sign-ins of one person share it; nobody else, not even the owner, reads or changes it here.
+ * read it. All sign-ins of one person share it; nobody else reads or changes it here: neither the owner, nor the agents and applications of
+ * the person, which have none of their own.
  */
 export function pagePreferenceRoutes({ store, reads }: PreferenceCollaborators): readonly Route[] {
   return [
@@ -34,7 +35,7 @@ export function pagePreferenceRoutes({ store, reads }: PreferenceCollaborators):
       path: '/api/v1/page-preferences',
       summary: "The caller's own choices on the page, such as favourites; an empty object before the first choice",
       answers: { 200: PREFERENCES_ANSWER },
-      handle: ({ principal }) => json({ preferences: objectOf(store.get(SPACE, accountOf(principal))) }),
+      handle: ({ principal }) => json({ preferences: objectOf(store.get(SPACE, principalKey(principal))) }),
     }),
     defineRoute({
       method: 'PUT',
@@ -54,8 +55,11 @@ export function pagePreferenceRoutes({ store, reads }: PreferenceCollaborators):
   ];
 }
 
+/** Throws PERMISSION_DENIED for an agent that somebody else has made, such as an application: it would take the place of a person's choices. */
 function accountOf(principal: Principal): string {
-  return rootAgentOf(principalKey(principal));
+  const isDescendant = principal.id.includes('/');
+  if (!isDescendant) return principalKey(principal);
+  throw permissionDenied(`${principal.id} is an agent of somebody; only who signs in at the page has choices there`);
 }
 
 function parsePreferences({ preferences }: JsonObject): JsonObject {

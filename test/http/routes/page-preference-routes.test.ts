@@ -7,7 +7,7 @@ import { ask, authenticatorOf, makeHttpApi } from '../http-fixture.ts';
 const PATH = '/api/v1/page-preferences';
 const CHOSEN = { favourites: ['hall-lamp', 'porch'], language: 'de' };
 const person = (id: string): Principal => ({ id, kind: 'agent', permissions: [] });
-const TOKENS = { ann: person('ann'), phone: person('ann/phone'), ben: person('ben'), owned: person('owner') };
+const TOKENS = { ann: person('ann'), application: person('ann/claude-ai'), ben: person('ben'), owned: person('owner') };
 
 function makeHub(store = new MemoryKeyValueStore(new ManualClock())) {
   const { httpApi } = makeHttpApi({ authenticator: authenticatorOf(TOKENS), store });
@@ -28,12 +28,18 @@ describe('preferences of the page', () => {
     expect((await makeHub(store).read()).json).toEqual({ preferences: { language: 'en' } });
   });
 
-  test('belong to one person: all sign-ins of that person share them, and nobody else sees them', async () => {
+  test('belong to one person, and nobody else sees them', async () => {
     const { read, write } = makeHub();
     await write(CHOSEN, 'ann');
-    expect((await read('phone')).json.preferences).toEqual(CHOSEN);
-    for (const other of ['ben', 'owned', undefined]) expect((await read(other)).json).toEqual({ preferences: {} });
+    for (const other of ['ben', 'owned', 'application', undefined]) expect((await read(other)).json).toEqual({ preferences: {} });
     await write({ favourites: [] }, 'ben');
+    expect((await read('ann')).json.preferences).toEqual(CHOSEN);
+  });
+
+  test('of a person cannot be overwritten by an application of the person', async () => {
+    const { read, write } = makeHub();
+    await write(CHOSEN, 'ann');
+    expect(await write({ favourites: [] }, 'application')).toMatchObject({ status: 403, json: { code: 'PERMISSION_DENIED' } });
     expect((await read('ann')).json.preferences).toEqual(CHOSEN);
   });
 
