@@ -7,6 +7,7 @@ import { HubCallVault } from '../auth/call-vault.ts';
 import { GrantAuthorizer } from '../auth/grant-authorizer.ts';
 import { HubKey } from '../auth/hub-key.ts';
 import { GrantedTokens } from '../auth/oauth/access-tokens.ts';
+import { isAgentOfClient } from '../auth/oauth/client-agents.ts';
 import type { OAuthGrants } from '../auth/oauth/grants.ts';
 import { OwnerAuthenticator, OwnerCredential } from '../auth/owner-token.ts';
 import { ApprovingPersons, Household } from '../auth/people/household.ts';
@@ -240,6 +241,8 @@ async function openTokens(
   const verifier = new TokenVerifier({ issuers, revocations, time, onIssuedAt: (ms) => time.observeIssuedAt(ms) }, { hubId, meshId });
   const owner = new OwnerAuthenticator(identity.credential);
   const granted = new GrantedTokens();
+  const records = new TokenRecords({ store, time }, hubId);
+  const isApplication = (agentId: string) => isAgentOfClient(store, agentId);
   const parts = {
     verifier,
     granted,
@@ -250,7 +253,7 @@ async function openTokens(
   };
   return {
     authenticator: new TokenAuthenticator(parts, { hubKey: hub.publicKey }),
-    tokens: new TokenIssuer({ hub, verifier, revocations, records: new TokenRecords({ store, time }, hubId), time, events }, { meshId }),
+    tokens: new TokenIssuer({ hub, verifier, revocations, records, isApplication, time, events }, { meshId }),
     revocations,
     owner,
     granted,

@@ -64,6 +64,11 @@ export class ClientAgents {
   }
 }
 
+/** Returns whether the agent with this id is that of a client to which a person has given access, or had. */
+export function isAgentOfClient(store: Pick<HubContext['store'], 'get'>, id: string): boolean {
+  return store.get(SPACE, id) !== undefined;
+}
+
 function nameIn(id: string): string {
   return id.slice(id.indexOf('/') + 1);
 }

@@ -94,6 +94,7 @@ export class PeopleService implements PeopleAdministration, SignInService, Servi
   }
 
   async add(person: Person): Promise<void> {
+    this.#requireNoAgent(person.name);
     this.#ports.household.add(person);
     await this.#note('person.added', person.name, { role: person.role });
   }
@@ -275,6 +276,13 @@ export class PeopleService implements PeopleAdministration, SignInService, Servi
     const { approvers } = this.#ports;
     approvers.dropOffers((offer) => offer.person === name && isRemoved(offer));
     for (const key of approvers.keysOf(name)) if (isRemoved(key) && approvers.list().length > 1) await approvers.remove(key.keyId);
+  }
+
+  /** Throws CONFLICT if an agent has this name: its token would count as the person's. */
+  #requireNoAgent(name: string): void {
+    if (this.find(name)) return;
+    const isAgent = this.#validTokens().some(({ agentId, signIn }) => signIn === undefined && agentId === name);
+    if (isAgent) throw new AtmoError('CONFLICT', `An agent with a token is called ${name}; end its tokens first, or choose another name`);
   }
 
   /** Throws CONFLICT if nobody else could approve anything without this person. */

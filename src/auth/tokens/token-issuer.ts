@@ -28,6 +28,8 @@ interface IssuerCollaborators extends Pick<HubContext, 'events' | 'time'> {
   readonly verifier: TokenVerifier;
   readonly revocations: RevocationList;
   readonly records: TokenRecords;
+  /** Returns whether an agent is an application to which a person has given access. No other agent may have its name. */
+  readonly isApplication: (agentId: string) => boolean;
 }
 
 /** Issues tokens that are signed with the hub's key. The owner gets root tokens; an agent gets child tokens of its own token. */
@@ -54,6 +56,7 @@ export class TokenIssuer implements TokenAuthority {
     }
     const text = tokenText(bytes);
     const { principal } = this.#ports.verifier.verifySignatures(text);
+    if (request.grant === undefined) this.#requireOwnName(principal.id);
     this.#record(principal, request, by);
     return { token: claims.key === this.#ports.hub.publicKey ? this.#seal.seal(text) : text, principal };
   }
@@ -105,6 +108,12 @@ export class TokenIssuer implements TokenAuthority {
 
   list(): readonly TokenRecord[] {
     return this.#ports.records.list();
+  }
+
+  #requireOwnName(agentId: string): void {
+    if (!this.#ports.isApplication(agentId)) return;
+    const message = `${agentId} is the name of an application to which access was given (atmo applications); choose another name for this agent`;
+    throw new AtmoError('CONFLICT', message);
   }
 
   #claimsOf({ agentId, permissions, ttlMs, maxHops, allowedNodes, rateLimit, key }: TokenRequest): TokenClaims {

@@ -247,6 +247,18 @@ describe('an access', () => {
     expect(lab.tokens.issuer.inspect(ofAnn).principal.id).toBe('ann/claude-ai-2');
   });
 
+  test('nobody can make an agent with the name of an application, not even after its access has ended', async () => {
+    const lab = await oauthLab();
+    const ann = await lab.signedInToken(ANN);
+    await lab.connected({ token: ann });
+    const { issuer } = lab.tokens;
+    const make = (agentId: string) => issuer.issue({ agentId, permissions: ['device:read:*'], ttlMs: 3_600_000 }, issuer.principalOf(ann));
+    expect(() => make('claude-ai')).toThrow(/is the name of an application/);
+    for (const { id } of lab.grants.list()) await lab.grants.end(id, 'ended_by_person');
+    expect(() => make('claude-ai')).toThrow(expect.objectContaining({ code: 'CONFLICT' }));
+    expect(make('helper').principal.id).toBe('ann/helper');
+  });
+
   test('makes its agent no person, also where a person has the name of the application', async () => {
     const lab = await oauthLab();
     const { access } = await lab.connected({ token: await lab.signedInToken(ANN) });

@@ -163,6 +163,14 @@ describe('a sign-in', () => {
 });
 
 describe('a person', () => {
+  test('gets no name of an agent that has a token: it would count as the person', async () => {
+    const { people, tokens } = await household();
+    tokens.issuer.issue({ agentId: 'ann', permissions: ['device:read:*'], ttlMs: 3_600_000 }, OWNER);
+    await expect(people.add(ANN)).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('An agent with a token') });
+    tokens.clock.advance(3_700_000);
+    await expect(people.add(ANN)).resolves.toBeUndefined();
+  });
+
   test('has what the role, rooms, kinds, end and hours allow at each renewal; a change ends the tokens of before', async () => {
     const { people, signedIn, renew, isValid, clock, tokens } = await household();
     const { token, signIn, by } = await signedIn(TIM);

@@ -1,4 +1,5 @@
 import { generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
+import { isAgentOfClient } from '../../../src/auth/oauth/client-agents.ts';
 import { RevocationList } from '../../../src/auth/tokens/revocation-list.ts';
 import { signRoot, TokenSeal, tokenText } from '../../../src/auth/tokens/token-chain.ts';
 import type { TokenClaims } from '../../../src/auth/tokens/token-claims.ts';
@@ -44,7 +45,8 @@ export async function tokenServices(options: FixtureOptions = {}) {
   const mesh = { meshId: () => options.meshId };
   const verifier = new TokenVerifier({ issuers, revocations, time, onIssuedAt: () => {} }, { hubId: hub.hubId, ...mesh });
   const records = new TokenRecords({ store, time }, hub.hubId);
-  const issuer = new TokenIssuer({ hub, verifier, revocations, records, time, events }, mesh);
+  const isApplication = (agentId: string) => isAgentOfClient(store, agentId);
+  const issuer = new TokenIssuer({ hub, verifier, revocations, records, isApplication, time, events }, mesh);
   const nowSeconds = () => Math.floor(clock.now() / 1000);
   /** Sound claims of a root token that the hub made a moment ago. */
   const rootClaims = (changes: Partial<TokenClaims> = {}): TokenClaims => ({
