@@ -1,23 +1,19 @@
 import { oauthError } from '../../core/auth/oauth.ts';
+import { isKnownPrivateUri, isLoopbackHost, isPrivateScheme } from '../../core/auth/redirect-address.ts';
 
 const MAX_LENGTH = 1_024;
 /** Characters of a URI (RFC 3986 §2). Spaces, quotation marks, control characters and everything beyond ASCII are no part of one. */
 const URI = /^[A-Za-z0-9\-._~:/?[\]@!$&'()*+,;=%]+$/;
-/** A private-use scheme is a domain name in reverse order, so it contains a dot (RFC 8252 §7.1). */
-const PRIVATE_SCHEME = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:$/;
-/** Clients whose documented redirect address has a scheme without a dot. PKCE protects the code if another application takes that scheme. */
-const KNOWN_PRIVATE_URIS: readonly string[] = ['cursor://anysphere.cursor-mcp/oauth/callback'];
-const LOOPBACK_HOSTS: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
 
 /** Throws `invalid_redirect_uri` unless a client may register this address: https, loopback http, or a private-use scheme. */
 export function requireRedirectUri(text: string): void {
   if (text.length > MAX_LENGTH || !URI.test(text))
     refuse(`A redirect address is a URI of at most ${MAX_LENGTH} characters without a fragment`);
-  if (KNOWN_PRIVATE_URIS.includes(text)) return;
+  if (isKnownPrivateUri(text)) return;
   const url = URL.parse(text) ?? refuse(`${shown(text)} is no URI`);
   if (url.username !== '' || url.password !== '' || text.includes('@')) refuse(`${shown(text)} must not have a user name`);
   if (hasDotSegment(text)) refuse(`${shown(text)} must not have the segments . or .. in its path`);
-  if (url.protocol === 'https:' || isLoopbackHttp(url) || PRIVATE_SCHEME.test(url.protocol)) return;
+  if (url.protocol === 'https:' || isLoopbackHttp(url) || isPrivateScheme(url.protocol)) return;
   refuse(`${shown(text)} has to be https, http to this machine, or a private scheme with a dot such as com.example.app:/callback`);
 }
 
@@ -49,7 +45,7 @@ export function redirectWith(uri: string, parameters: Readonly<Record<string, st
 }
 
 function isLoopbackHttp({ protocol, hostname }: URL): boolean {
-  return protocol === 'http:' && LOOPBACK_HOSTS.includes(hostname);
+  return protocol === 'http:' && isLoopbackHost(hostname);
 }
 
 /** Replaces the port behind the host. The rest stays as it was written, since it has to match exactly. */

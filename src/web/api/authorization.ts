@@ -1,4 +1,5 @@
 import { consentSubject } from '../../core/auth/people.ts';
+import { isAnswerAddress, isOnThisMachine } from '../../core/auth/redirect-address.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { text } from '../texts/text.ts';
 import { type HubClient, HubError, messageOf } from './hub-client.ts';
@@ -9,8 +10,6 @@ const MOST_SKEW_MS = 7_200_000;
 /** The lifetimes to choose from, in days. */
 export const CONSENT_DAYS = { day: 1, week: 7, month: 30, quarter: 90, year: 365 } as const;
 export type ConsentLife = keyof typeof CONSENT_DAYS;
-/** Schemes to which the page sends a person: HTTP, the private-use schemes of RFC 8252 §7.1, and that of Cursor, which has no dot. */
-const ANSWER_SCHEME = /^(?:https?|cursor|[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+):$/;
 
 /** The application that asks. The texts come from the application, so they are data: anybody can register under any name. */
 export interface AuthorizationClient {
@@ -296,11 +295,6 @@ export function firstLife(choices: ConsentChoices, nowMs: number): ConsentLife |
   return lives.find((life) => Date.parse(untilOf(life, choices, nowMs)) >= proposedMs) ?? lives.at(-1);
 }
 
-/** Returns whether the page may send a person to this address. Other schemes, such as `javascript:`, could run code. */
-export function isAnswerAddress(url: string): boolean {
-  return URL.canParse(url) && ANSWER_SCHEME.test(new URL(url).protocol);
-}
-
 /**
  * Returns how far the hub knows the application: `document` if the answer goes to an address that the application's own document names;
  * `local` if it goes to a program on the machine of the browser, where every program can name that document; `unknown` for all others.
@@ -313,10 +307,4 @@ export function trustIn({ client, is_device: isDevice, redirect_host: host = '' 
 /** Returns whether a resource is more than the MCP endpoint of the hub: its HTTP interface, or all of it. */
 export function isWholeHub(resource: string): boolean {
   return !URL.canParse(resource) || !/^\/mcp(?:\/|$)/.test(new URL(resource).pathname);
-}
-
-/** Returns whether an answer goes to a program on the machine of the browser: a loopback host, or the scheme of an application. */
-export function isOnThisMachine(redirectHost: string): boolean {
-  const isScheme = redirectHost.endsWith(':');
-  return isScheme || /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/.test(redirectHost);
 }

@@ -1,12 +1,12 @@
 import '../components/misclick-guard.ts';
 import { html, nothing, type TemplateResult } from 'lit';
+import { isOnThisMachine } from '../../core/auth/redirect-address.ts';
 import { escapeAllHidden } from '../../core/untrusted-text.ts';
 import {
   Authorization,
   type AuthorizationRequest,
   type AuthorizationStage,
   grantsNothing,
-  isOnThisMachine,
   isWholeHub,
   trustIn,
 } from '../api/authorization.ts';

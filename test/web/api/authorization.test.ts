@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { isAnswerAddress, isOnThisMachine } from '../../../src/core/auth/redirect-address.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import {
   Authorization,
@@ -7,8 +8,6 @@ import {
   firstLife,
   grantsNothing,
   initialChoice,
-  isAnswerAddress,
-  isOnThisMachine,
   isWholeHub,
   livesWithin,
   trustIn,
