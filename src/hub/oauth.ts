@@ -1,12 +1,13 @@
 import type { GrantedTokens } from '../auth/oauth/access-tokens.ts';
 import { AuthorizationCodes } from '../auth/oauth/authorization-codes.ts';
 import { ClientAgents } from '../auth/oauth/client-agents.ts';
+import { ClientDocuments, type FetchDocument } from '../auth/oauth/client-documents.ts';
 import { ConsentRequests } from '../auth/oauth/consent-requests.ts';
 import { ConsentService } from '../auth/oauth/consent-service.ts';
 import { DeviceCodes } from '../auth/oauth/device-codes.ts';
 import { GrantStore } from '../auth/oauth/grant-store.ts';
 import { OAuthGrants } from '../auth/oauth/grants.ts';
-import { type FetchDocument, OAuthClients } from '../auth/oauth/oauth-client.ts';
+import { clientOf, OAuthClients } from '../auth/oauth/oauth-client.ts';
 import { TokenService } from '../auth/oauth/token-service.ts';
 import type { Household } from '../auth/people/household.ts';
 import type { PeopleService } from '../auth/people/people-service.ts';
@@ -50,7 +51,7 @@ export function makeAuthorizationServer(inputs: ServerInputs): AuthorizationServ
     store,
     time,
     clock,
-    fetchDocument: documentFetch(fetchPublic),
+    documents: new ClientDocuments({ clock, fetchDocument: documentFetch(fetchPublic), parse: clientOf }),
     hasGrant: (id) => grants.hasClient(id),
   });
   const codes = new AuthorizationCodes({ store, time });

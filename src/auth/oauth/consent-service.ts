@@ -52,10 +52,10 @@ export class ConsentService implements OAuthConsent {
     this.#ports = ports;
   }
 
-  async open(query: string, { issuer }: OAuthSource, caller: Principal): Promise<ConsentRequest | { readonly redirectTo: string }> {
+  async open(query: string, { issuer, source }: OAuthSource, caller: Principal): Promise<ConsentRequest | { readonly redirectTo: string }> {
     const person = this.#personOf(caller);
     const parameters = new AuthorizationQuery(query);
-    const client = await this.#ports.clients.find(parameters.required('client_id'));
+    const client = await this.#ports.clients.find(parameters.required('client_id'), source);
     requireRedirect(client, parameters.required('redirect_uri'));
     requireGrantType(client, CODE_GRANT);
     const request = parameters.requestTo(parameters.required('redirect_uri'), issuer);
@@ -66,13 +66,13 @@ export class ConsentService implements OAuthConsent {
     return this.#view(this.#ports.requests.open(about), this.#boundsOf(person, caller));
   }
 
-  async openDevice(userCode: string, { issuer }: OAuthSource, caller: Principal): Promise<ConsentRequest> {
+  async openDevice(userCode: string, { issuer, source }: OAuthSource, caller: Principal): Promise<ConsentRequest> {
     const person = this.#personOf(caller);
     const device = this.#ports.devices.find(userCode);
     // The person has to be at the same name of the hub, so that the consent is about the address that is shown.
     if (device?.issuer !== issuer)
       throw new AtmoError('NOT_FOUND', 'No device waits with this code; compare it with the one that the device shows');
-    const client = await this.#ports.clients.find(device.clientId);
+    const client = await this.#ports.clients.find(device.clientId, source);
     requireGrantType(client, DEVICE_GRANT);
     const target = { kind: 'device', deviceKey: device.key } as const;
     const about = { person: person.name, clientId: client.id, client: deviceView(client), issuer, resource: device.resource, target };

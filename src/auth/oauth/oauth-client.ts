@@ -10,19 +10,16 @@ import {
 } from '../../core/auth/oauth.ts';
 import type { Clock, TrustedTime } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
-import { type AtmoError, toAtmoError } from '../../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject, objectOf, present, textsOf, tryParseJson } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, objectOf, present, textsOf } from '../../core/json.ts';
 import { visibleLine } from '../../core/untrusted-text.ts';
+import type { ClientDocuments } from './client-documents.ts';
+import { HourlyRate } from './hourly-rate.ts';
 import { matchesRedirectUri, redirectHost, requireRedirectUri } from './redirect-uri.ts';
 
 const SPACE = 'oauth.clients';
 const MAX_NAME_LENGTH = 64;
 const MAX_REDIRECT_URIS = 8;
 const MAX_CLIENTS = 256;
-/** Registrations within an hour: of one source, and of all. */
-const MAX_OF_SOURCE = 20;
-const MAX_OF_ALL = 100;
-const HOUR_MS = 3_600_000;
 /** A client that never got a grant is forgotten after a day. */
 const UNUSED_MS = 86_400_000;
 /** A client that got a grant is known for longer than any grant lasts, unless others need its place after the end of its grants. */
@@ -39,14 +36,11 @@ export interface OAuthClient {
   readonly registeredAtMs?: number;
 }
 
-/** Port: fetches a client's metadata document from a public address over https, without redirects, at most 5 KB within 5 s. */
-export type FetchDocument = (url: string) => Promise<string>;
-
 interface ClientCollaborators {
   readonly store: HubContext['store'];
   readonly time: Pick<TrustedTime, 'now'>;
   readonly clock: Pick<Clock, 'monotonic'>;
-  readonly fetchDocument: FetchDocument;
+  readonly documents: Pick<ClientDocuments<OAuthClient>, 'read'>;
   /** Returns whether a client has access now. */
   readonly hasGrant: (clientId: string) => boolean;
 }
@@ -54,12 +48,11 @@ interface ClientCollaborators {
 /** The clients that were registered (RFC 7591), and those that are named by the URL of their metadata document. */
 export class OAuthClients {
   readonly #ports: ClientCollaborators;
-  readonly #documents = new DocumentCache();
-  /** Times of the last registrations, milliseconds of the monotonic clock, with their sources. */
-  #recent: readonly { readonly source: string; readonly atMs: number }[] = [];
+  readonly #rate: HourlyRate;
 
   constructor(ports: ClientCollaborators) {
     this.#ports = ports;
+    this.#rate = new HourlyRate(ports.clock, 'Too many clients were registered within an hour; try again later');
   }
 
   /**
@@ -70,11 +63,10 @@ export class OAuthClients {
     const redirectUris = redirectUrisOf(metadata);
     const grantTypes = grantTypesOf(metadata, redirectUris);
     const name = clientName(metadata.client_name, redirectUris[0]);
-    this.#requireRate(source);
+    this.#rate.take(source);
     this.#makeRoom();
     const [id, nowMs] = [`c-${randomBytes(16).toString('base64url')}`, this.#ports.time.now()];
     this.#ports.store.set(SPACE, id, { name, redirectUris, grantTypes, registeredAtMs: nowMs }, { ttlMs: UNUSED_MS });
-    this.#recent = [...this.#recent, { source, atMs: this.#ports.clock.monotonic() }];
     return { clientId: id, name, redirectUris, grantTypes, issuedAtMs: nowMs };
   }
 
@@ -83,47 +75,19 @@ export class OAuthClients {
     return readClient(id, this.#ports.store.get(SPACE, id));
   }
 
-  /** Resolves with the client. Rejects with `invalid_client` if it is unknown, or if its metadata document is missing or wrong. */
-  async find(id: string): Promise<OAuthClient> {
+  /**
+   * Resolves with the client. Rejects with `invalid_client` if it is unknown, or if its metadata document is missing or wrong, and with
+   * `temporarily_unavailable` if `source` has made the hub fetch too many documents.
+   */
+  async find(id: string, source: string): Promise<OAuthClient> {
     if (!isDocumentUrl(id)) return this.registered(id) ?? unknownClient();
-    const nowMs = this.#ports.clock.monotonic();
-    const known = this.#documents.get(id, nowMs);
-    const found = known ?? (await this.#read(id).catch((thrown: unknown) => toAtmoError(thrown)));
-    if (!known) this.#documents.set(id, found, nowMs);
-    if ('redirectUris' in found) return found;
-    throw found;
+    return this.#ports.documents.read(id, source);
   }
 
   /** Keeps a registered client for as long as a grant may last. */
   noteUse(id: string): void {
     const value = this.#ports.store.get(SPACE, id);
     if (isJsonObject(value)) this.#ports.store.set(SPACE, id, value, { ttlMs: USED_MS });
-  }
-
-  async #read(url: string): Promise<OAuthClient> {
-    const text = await this.#ports.fetchDocument(url).catch((thrown: unknown) => {
-      throw oauthError('invalid_client', `The metadata document ${url} of the client cannot be read: ${toAtmoError(thrown).message}`);
-    });
-    const document = objectOf(tryParseJson(text));
-    if (document.client_id !== url) return unknownClient('its metadata document has another client_id than its address');
-    const method = document.token_endpoint_auth_method ?? 'none';
-    if (method !== 'none' || document.client_secret !== undefined)
-      return unknownClient('it wants to prove who it is in a way that this hub does not know');
-    const redirectUris = redirectUrisOf(document);
-    const grantTypes = declaredGrantTypes(document);
-    return { id: url, name: clientName(document.client_name, url), kind: 'metadata_document', redirectUris, grantTypes };
-  }
-
-  #requireRate(source: string): void {
-    const nowMs = this.#ports.clock.monotonic();
-    this.#recent = this.#recent.filter(({ atMs }) => nowMs - atMs < HOUR_MS);
-    const own = this.#recent.filter((one) => one.source === source);
-    if (own.length < MAX_OF_SOURCE && this.#recent.length < MAX_OF_ALL) return;
-    const [oldest] = own.length < MAX_OF_SOURCE ? this.#recent : own;
-    const waitMs = HOUR_MS - (nowMs - (oldest?.atMs ?? nowMs));
-    throw oauthError('temporarily_unavailable', 'Too many clients were registered within an hour; try again later', {
-      retry_after_ms: waitMs,
-    });
   }
 
   /** Forgets the oldest client without a grant if there are too many. Throws `temporarily_unavailable` if every client has one now. */
@@ -136,6 +100,17 @@ export class OAuthClients {
       throw oauthError('temporarily_unavailable', `${MAX_CLIENTS} applications have access; end that of those that nobody needs`);
     this.#ports.store.delete(SPACE, oldest.key);
   }
+}
+
+/** Returns the client with this metadata document. Throws `invalid_client` if the document is not one for this hub. */
+export function clientOf(url: string, document: JsonObject): OAuthClient {
+  if (document.client_id !== url) return unknownClient('its metadata document has another client_id than its address');
+  const method = document.token_endpoint_auth_method ?? 'none';
+  if (method !== 'none' || document.client_secret !== undefined)
+    return unknownClient('it wants to prove who it is in a way that this hub does not know');
+  const redirectUris = redirectUrisOf(document);
+  const grantTypes = declaredGrantTypes(document);
+  return { id: url, name: clientName(document.client_name, url), kind: 'metadata_document', redirectUris, grantTypes };
 }
 
 /** Returns whether a client id is the URL of a metadata document: https with a path, and none of what makes two spellings of one address. */
@@ -217,26 +192,4 @@ function readClient(id: string, value: Json | undefined): OAuthClient | undefine
   const { name, redirectUris, grantTypes, registeredAtMs } = value;
   if (typeof name !== 'string' || typeof registeredAtMs !== 'number') return undefined;
   return { id, name, kind: 'registered', redirectUris: textsOf(redirectUris), grantTypes: textsOf(grantTypes), registeredAtMs };
-}
-
-const MAX_DOCUMENTS = 64;
-const KEPT_MS = 300_000;
-/** A document that cannot be read is not asked for again at once. */
-const KEPT_FAILURE_MS = 30_000;
-
-/** Keeps the last documents for some minutes, and failures for half a minute. */
-class DocumentCache {
-  readonly #found = new Map<string, { readonly found: OAuthClient | AtmoError; readonly untilMs: number }>();
-
-  get(url: string, nowMs: number): OAuthClient | AtmoError | undefined {
-    const entry = this.#found.get(url);
-    return entry && entry.untilMs > nowMs ? entry.found : undefined;
-  }
-
-  set(url: string, found: OAuthClient | AtmoError, nowMs: number): void {
-    this.#found.delete(url);
-    this.#found.set(url, { found, untilMs: nowMs + ('redirectUris' in found ? KEPT_MS : KEPT_FAILURE_MS) });
-    const [oldest] = this.#found.keys();
-    if (this.#found.size > MAX_DOCUMENTS && oldest !== undefined) this.#found.delete(oldest);
-  }
 }
