@@ -1,3 +1,4 @@
+import { gpioIds } from '../core/devices/gpio-ids.ts';
 import { BRIDGED_KINDS, type BridgedKind, type BridgedValues } from '../core/devices/matter-bridge.ts';
 import type { ReadingValue } from '../core/devices/sensor-readings.ts';
 import { isJsonObject, type Json, type JsonObject, textsOf } from '../core/json.ts';
@@ -124,7 +125,7 @@ export function outputThing({ id, title, device }: OutputSensor, output: string)
     target: output,
     device,
     sensors: { on: id },
-    permissions: [`device:control:${output}`],
+    permissions: [gpioIds(output).permission],
     isDangerous: false,
   };
 }
@@ -219,7 +220,7 @@ export function callFor({ actor, target, hub }: BridgedThing, { action, params }
     case 'scene':
       return action === 'turn_on' ? { tool: 'core:run_scene', params: { scene: target } } : undefined;
     case 'output':
-      return { tool: `gpio:${target}_${action}`, params };
+      return { tool: gpioIds(target).tool(action), params };
     case 'device':
       return { tool: 'core:control_device', params: { device_id: target, command: action, params }, ...(hub !== undefined && { hub }) };
   }

@@ -2,6 +2,7 @@ import type { ToolCaller } from '../calls/request-and-answer.ts';
 import type { Principal } from '../core/auth/principal.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import { foldedName } from '../core/devices/device-names.ts';
+import { GPIO_DEVICE, gpioIds } from '../core/devices/gpio-ids.ts';
 import { BRIDGED_COPY } from '../core/devices/matter-bridge.ts';
 import type { Reading, ReadingStore, SensorInfo } from '../core/devices/sensor-readings.ts';
 import { AtmoError } from '../core/errors.ts';
@@ -101,7 +102,7 @@ export class ThingFinder {
       );
     const board = devices.list().filter((device) => device.kind === 'board' && isNamed(device));
     const isWanted = ({ id, title, device }: SensorInfo) =>
-      id === text || foldedName(title) === foldedName(text) || id === `${GPIO}/${text}` || board.some((one) => one.id === device);
+      id === text || foldedName(title) === foldedName(text) || id === gpioIds(text).sensor || board.some((one) => one.id === device);
     const sensors = this.#ofBoard(({ sensor }) => isWanted(sensor));
     const scene = scenes.list().filter(isNamed).map(sceneThing);
     if (sensors.length > 0 && scene.length > 0)
@@ -116,15 +117,15 @@ export class ThingFinder {
     const { readings, devices, registry } = this.#parts;
     const ofBoard = readings.sensors().filter((one) => devices.get(one.sensor.device)?.kind === 'board' && isWanted(one));
     return ofBoard.flatMap(({ sensor }) => {
-      const output = sensor.device === GPIO ? sensor.name : undefined;
-      if (output !== undefined && registry.get(`gpio:${output}_turn_on@1.0.0`))
+      const output = sensor.device === GPIO_DEVICE ? sensor.name : undefined;
+      if (output !== undefined && registry.get(`${gpioIds(output).tool('turn_on')}@1.0.0`))
         return [{ ...outputThing(sensor, output), isDangerous: this.#isDangerous(output) }];
       return sensorThing(sensor, sensor.device) ?? [];
     });
   }
 
   #isDangerous(output: string): boolean {
-    const tools = ['on', 'off'].map((state) => this.#parts.registry.get(`gpio:${output}_turn_${state}@1.0.0`));
+    const tools = ['turn_on', 'turn_off'].map((action) => this.#parts.registry.get(`${gpioIds(output).tool(action)}@1.0.0`));
     return tools.some((tool) => tool?.definition.metadata.isDangerous);
   }
 
@@ -168,8 +169,6 @@ export class ThingFinder {
   }
 }
 
-/** Id of the device that has all lines of the board. */
-const GPIO = 'gpio';
 const SHARE = 'atmo device share DEVICE opens it for them';
 const LIST = 'atmo bridge list --all shows what can be bridged';
 

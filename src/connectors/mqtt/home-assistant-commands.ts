@@ -1,3 +1,4 @@
+import { GPIO_DEVICE, gpioIds } from '../../core/devices/gpio-ids.ts';
 import type { SensorInfo } from '../../core/devices/sensor-readings.ts';
 import type { JsonObject } from '../../core/json.ts';
 
@@ -12,8 +13,6 @@ export type CommandKind = 'output' | 'on_off' | 'brightness' | 'heating_setpoint
 
 const PERCENT_MAX = 100;
 const NUMBER = /^-?\d{1,3}(\.\d{1,2})?$/;
-/** Device id of the board's own lines. Each output line has tools of its own, such as `gpio:pump_turn_on`. */
-const BOARD_LINES = 'gpio';
 /** This is a Map, because in a plain object, the payload `constructor` would find an inherited property. */
 const ON_OFF = new Map([
   ['ON', 'turn_on'],
@@ -28,7 +27,7 @@ export const THERMOSTAT_MODES = ['off', 'heat', 'cool', 'auto'] as const;
 
 /** Returns the type of commands that a reading accepts; undefined if it accepts none. */
 export function commandKindOf({ device, kind, name }: Pick<SensorInfo, 'device' | 'kind' | 'name'>): CommandKind | undefined {
-  if (device === BOARD_LINES && kind === 'switch') return 'output';
+  if (device === GPIO_DEVICE && kind === 'switch') return 'output';
   if (kind === 'on_off' && /^is_on(_\d+)?$/.test(name)) return 'on_off';
   if (kind === 'brightness' && /^brightness(_\d+)?$/.test(name)) return 'brightness';
   if (kind === 'setpoint' && name === 'heating_setpoint') return 'heating_setpoint';
@@ -39,7 +38,8 @@ export function commandKindOf({ device, kind, name }: Pick<SensorInfo, 'device' 
 /** Returns the permission that commands to a reading need. For an output of the board, also returns the tool that must be registered. */
 export function controlRequirements(sensor: SensorInfo): { readonly permission: string; readonly tool?: string } {
   if (commandKindOf(sensor) !== 'output') return { permission: `device:control:${sensor.device}` };
-  return { permission: `device:control:${sensor.name}`, tool: `gpio:${sensor.name}_turn_on` };
+  const { permission, tool } = gpioIds(sensor.name);
+  return { permission, tool: tool('turn_on') };
 }
 
 /** Returns the tool call for a payload on a reading's command topic; undefined if the reading does not accept this payload. */
@@ -51,7 +51,7 @@ export function commandFor(sensor: SensorInfo, payload: string): BridgeCommand |
 const COMMANDS: Readonly<Record<CommandKind, (sensor: SensorInfo, payload: string) => BridgeCommand | undefined>> = {
   output: ({ name }, payload) => {
     const action = ON_OFF.get(payload);
-    return action === undefined ? undefined : { tool: `gpio:${name}_${action}`, params: {} };
+    return action === undefined ? undefined : { tool: gpioIds(name).tool(action), params: {} };
   },
   on_off: (sensor, payload) => {
     const action = ON_OFF.get(payload);

@@ -1,11 +1,12 @@
 import { type Clock, repeat } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
 import type { AreaChanges } from '../../core/devices/device-names.ts';
+import { GPIO_DEVICE } from '../../core/devices/gpio-ids.ts';
 import { attemptWrite } from '../../core/files/file-system.ts';
 import type { Service } from '../../core/lifecycle.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import type { FoundSensor, ReadRequest, SampleListener, SensorSource } from '../sensor-source.ts';
-import { GPIO_DEVICE, type GpioChip, type GpioLine, offsetOf, problemOf } from './gpio-chip.ts';
+import { type GpioChip, type GpioLine, offsetOf, problemOf } from './gpio-chip.ts';
 import { checkGpioConfig, type GpioConfig, type GpioInputConfig } from './gpio-config.ts';
 import { PulseInput, StateInput } from './gpio-inputs.ts';
 import { OutputLine, outputTools } from './gpio-outputs.ts';

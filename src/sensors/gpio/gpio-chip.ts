@@ -1,3 +1,4 @@
+import { GPIO_DEVICE } from '../../core/devices/gpio-ids.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { FoundSensor, SampleListener, SensorSample } from '../sensor-source.ts';
 import type { GpioInputConfig } from './gpio-config.ts';
@@ -91,9 +92,6 @@ export function onlyOnce(call: () => void): () => void {
     call();
   };
 }
-
-/** Id of the device to which all lines belong. The device is unreachable while the chip is missing. */
-export const GPIO_DEVICE = 'gpio';
 
 /** A named line of the configuration. It exists even while its chip is missing. */
 export abstract class GpioLine<Held extends GpioInput = GpioInput> {

@@ -1,4 +1,5 @@
 import { type Clock, pause } from '../../core/clock.ts';
+import { GPIO_DEVICE, gpioIds } from '../../core/devices/gpio-ids.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { quoted } from '../../core/untrusted-text.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
@@ -123,7 +124,7 @@ function setTool(line: OutputLine, config: GpioOutputConfig, state: 'on' | 'off'
   return defineTool(
     {
       ...common(line, config, { isOn, isSafe }),
-      name: `${line.name}_turn_${state}`,
+      name: gpioIds(line.name).toolName(`turn_${state}`),
       title: `Turn ${quoted(line.sensor.title)} ${state}`,
       description: `Turns ${described(line, config)}, an output of this hub's board, ${state}.${isSafe ? ' This is its safe state.' : ''}`,
       isIdempotent: true,
@@ -153,7 +154,7 @@ function pulseTool(line: OutputLine, config: GpioOutputConfig): RegisteredTool {
   return defineTool(
     {
       ...common(line, config, { isOn, isSafe: false }),
-      name: `${line.name}_pulse`,
+      name: gpioIds(line.name).toolName('pulse'),
       title: `Pulse ${quoted(line.sensor.title)}`,
       description:
         `Turns ${described(line, config)}, an output of this hub's board, ${isOn ? 'on' : 'off'} for a moment and back again, as one presses ` +
@@ -176,10 +177,10 @@ function common(
   { risk, area }: GpioOutputConfig,
   { isOn, isSafe }: { readonly isOn: boolean; readonly isSafe: boolean },
 ) {
-  const permission = `device:control:${line.name}`;
+  const { permission, sensor } = gpioIds(line.name);
   const isDangerous = risk === 'dangerous' && !isSafe;
   return {
-    namespace: 'gpio',
+    namespace: GPIO_DEVICE,
     category: 'acting',
     permissions: [permission],
     hasSideEffects: true,
@@ -189,7 +190,7 @@ function common(
     tags: ['gpio', 'output'],
     ...(area !== undefined && { area }),
     returns: RETURNS,
-    effects: () => [{ permission, risk: isDangerous ? 'dangerous' : 'low', target: `gpio/${line.name}`, values: { is_on: isOn } }] as const,
+    effects: () => [{ permission, risk: isDangerous ? 'dangerous' : 'low', target: sensor, values: { is_on: isOn } }] as const,
   } as const;
 }
 

@@ -1,5 +1,6 @@
 import { readdir, readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
+import { GPIO_DEVICE } from '../../core/devices/gpio-ids.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { slug } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
@@ -8,13 +9,12 @@ import type { RegisteredTool } from '../definition/tool-definition.ts';
 import { fromCelsius, TEMPERATURE_UNITS } from './sensor-tools.ts';
 
 const MAX_ZONES = 8;
-const GPIO = 'gpio';
 const BOARD_TOOLS: ReadonlySet<string> = new Set(['docker_list', 'get_camera_frame']);
 
 /** Returns the tools for the board's hardware: GPIO outputs, cameras and the container engine. Omits tools with a missing setting. */
 export function toolsOfBoard(tools: readonly RegisteredTool[]): readonly RegisteredTool[] {
   return tools
-    .filter(({ definition: { namespace, name } }) => namespace === GPIO || (namespace === 'core' && BOARD_TOOLS.has(name)))
+    .filter(({ definition: { namespace, name } }) => namespace === GPIO_DEVICE || (namespace === 'core' && BOARD_TOOLS.has(name)))
     .filter(({ missingSetting }) => missingSetting?.() === undefined);
 }
 
