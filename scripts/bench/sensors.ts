@@ -2,7 +2,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { sseMessages } from '../../src/cli/hub/hub-client.ts';
+import { sseMessages } from '../../src/cli/hub/answer-body.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { EventBus } from '../../src/core/events.ts';

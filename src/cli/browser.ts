@@ -23,10 +23,15 @@ export function hasScreen(env: Environment, platform: NodeJS.Platform = process.
   return platform === 'darwin' || platform === 'win32' || Boolean(env.DISPLAY || env.WAYLAND_DISPLAY);
 }
 
+/** Returns the environment for the browser: without the settings of `atmo`, since ATMO_TOKEN and others are secrets that no page needs. */
+export function browserEnvironment(env: Environment): Environment {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !/^atmo_/i.test(name)));
+}
+
 /** Opens a file in the person's default browser. Rejects with NOT_SUPPORTED if the program for it cannot be started. */
 export async function openInBrowser(file: string, env: Environment): Promise<void> {
   const [program, args] = opener(file, env);
-  const child = spawn(program, args, { stdio: 'ignore', detached: true, windowsHide: true });
+  const child = spawn(program, args, { env: browserEnvironment(env), stdio: 'ignore', detached: true, windowsHide: true });
   try {
     await once(child, 'spawn');
   } catch (cause) {

@@ -26,6 +26,18 @@ describe('an event stream', () => {
     );
   });
 
+  test.each([
+    ['a line without an end', 'data: '],
+    ['a message without an end', 'data: \n'],
+  ])('with %s is refused before it fills the memory', (_what, start) => {
+    const parser = new SseParser();
+    const piece = start.padEnd(1024 * 1024, start.endsWith('\n') ? start : 'x');
+    const endless = () => {
+      for (let mebibytes = 0; mebibytes < 200; mebibytes++) parser.push(piece);
+    };
+    expect(endless).toThrow(expect.objectContaining({ code: 'RESULT_INVALID' }));
+  });
+
   test('has no incomplete message', () => {
     expect(new SseParser().push('data: half\n')).toEqual([]);
   });

@@ -62,8 +62,10 @@ describe('a request to a hub whose authority is pinned', () => {
 
   test('is not sent to a stranger either where the environment switches off the check of certificates', async () => {
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
-    const refused = fetchTrusting('stranger')(`${origin}/echo`, { method: 'GET' });
-    await expect(refused).rejects.toMatchObject({ name: 'TypeError', cause: { code: expect.stringMatching(/UNABLE_TO_|SELF_SIGNED/) } });
+    for (const state of ['stranger', 'none']) {
+      const refused = fetchTrusting(state)(`${origin}/echo`, { method: 'GET' });
+      await expect(refused).rejects.toMatchObject({ name: 'TypeError', cause: { code: expect.stringMatching(/UNABLE_TO_|SELF_SIGNED/) } });
+    }
     vi.unstubAllEnvs();
   });
 

@@ -26,6 +26,32 @@ print(json.dumps({
 }))
 `;
 
+const HOSTILE = `
+import io, json, atmosphere_edge as client
+client.MAX_ANSWER_BYTES = 1000
+
+class Answer(io.BytesIO):
+    status = 200
+    headers = {"Content-Type": "application/json"}
+
+def code_of(work):
+    try:
+        work()
+    except client.HubError as error:
+        return error.code
+    return None
+
+def endless(line):
+    return lambda: list(client._messages(io.BytesIO(line * 1000)))
+
+hub = client.Hub("https://hub.local:8081")
+print(json.dumps({
+    "clear": [code_of(lambda: client.Hub(url, token="t")) for url in ("http://192.168.1.9:8081", "http://127.0.0.1.evil.example", "http://localhost:8081")],
+    "long": [code_of(lambda: hub._answer(Answer(b"x" * 1001))), code_of(endless(b"data: 1\\n")), code_of(endless(b"data"))],
+    "whole": [[event.data for event in client._messages(io.BytesIO(b"data: {}\\n\\n" * 200))].count({}), code_of(lambda: hub._answer(Answer(b"{}")))],
+}))
+`;
+
 describe('the Python client', () => {
   let document: JsonObject;
   beforeAll(async () => {
@@ -59,6 +85,18 @@ describe('the Python client', () => {
         DEVICE_UNREACHABLE: 'CallFailed',
         SHUTTING_DOWN: 'HubUnreachable',
         VALIDATION_ERROR: 'WrongRequest',
+      });
+    });
+  });
+
+  test.skipIf(!hasPython)('sends nothing in clear to another machine, and reads no endless answer', async () => {
+    await withDirectory(async (dir) => {
+      writeFileSync(join(dir, 'atmosphere_edge.py'), pythonClient(document));
+      const found = JSON.parse(execFileSync('python3', ['-W', 'error', '-c', HOSTILE], { cwd: dir, encoding: 'utf8' }));
+      expect(found).toEqual({
+        clear: ['VALIDATION_ERROR', 'VALIDATION_ERROR', null],
+        long: ['RESULT_INVALID', 'RESULT_INVALID', 'RESULT_INVALID'],
+        whole: [200, null],
       });
     });
   });

@@ -16,6 +16,7 @@ The methods of Operations at the end are made from the OpenAPI document of the h
 
 import http.client
 import json
+import re
 import ssl
 import time
 import urllib.parse
@@ -24,6 +25,10 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 VERSION = "@VERSION@"
+
+# The longest answer, and the longest message of a stream, that is read: another program at the address must not fill the memory.
+MAX_ANSWER_BYTES = 32 * 1024 * 1024
+LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|::1")
 
 
 class HubError(Exception):
@@ -85,6 +90,11 @@ def error_of(body: Any, status: int) -> HubError:
     return CLASSES.get(str(error.get("code")), HubError)(error, status)
 
 
+def too_long() -> HubError:
+    """Returns the error for an answer or message that is longer than a hub's are."""
+    return CallFailed({"code": "RESULT_INVALID", "message": "The answer has more than %d bytes, as no hub sends" % MAX_ANSWER_BYTES})
+
+
 class Event(NamedTuple):
     """Something that happened. `type` is `gap` where the hub no longer knew what came after the last event."""
 
@@ -107,6 +117,9 @@ class Connection:
     ) -> None:
         """`ca_file` is the hub's own authority, from /ca.crt; compare its fingerprint before you trust it."""
         self._url = urllib.parse.urlsplit(url)
+        if self._url.scheme != "https" and not LOOPBACK.fullmatch(self._url.hostname or ""):
+            message = "Nothing is sent to %s in clear, since others in the network could read it: take https:// and ca_file" % url
+            raise WrongRequest({"code": "VALIDATION_ERROR", "message": message})
         self._token = token if token_file is None else Path(token_file).expanduser().read_text().strip()
         self._tls = None
         if self._url.scheme == "https":
@@ -180,7 +193,9 @@ class Connection:
         return connection.getresponse()
 
     def _answer(self, response: http.client.HTTPResponse) -> Any:
-        content = response.read()
+        content = response.read(MAX_ANSWER_BYTES + 1)
+        if len(content) > MAX_ANSWER_BYTES:
+            raise too_long()
         is_json = "json" in (response.headers.get("Content-Type") or "")
         value = json.loads(content) if is_json and content else content
         is_error = response.status >= 400 or (response.status == 202 and isinstance(value, dict) and isinstance(value.get("error"), dict) and "job_id" not in value)
@@ -239,12 +254,16 @@ def _messages(lines: Any) -> Iterator[Event]:
     """Parses Server-Sent Events (HTML Living Standard, 9.2)."""
     fields: Dict[str, str] = {}
     data: List[str] = []
-    for raw in lines:
+    length = 0
+    for raw in iter(lambda: lines.readline(MAX_ANSWER_BYTES + 1), b""):
+        length += len(raw)
+        if length > MAX_ANSWER_BYTES:
+            raise too_long()
         line = raw.decode("utf-8", "replace").rstrip("\r\n")
         if line == "":
             if data:
                 yield Event(fields.get("event", "message"), fields.get("id"), json.loads("\n".join(data)))
-            fields, data = {}, []
+            fields, data, length = {}, [], 0
             continue
         name, _, value = line.partition(":")
         value = value[1:] if value.startswith(" ") else value

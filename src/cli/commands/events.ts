@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, objectOf } from '../../core/json.ts';
 import type { Command, Invocation } from '../command.ts';
-import { errorOf, sseMessages } from '../hub/hub-client.ts';
+import { sseMessages } from '../hub/answer-body.ts';
+import { errorOf } from '../hub/hub-client.ts';
 import { Outages } from '../hub/outages.ts';
 import type { Block, Tone } from '../terminal/blocks.ts';
 import { cellText } from '../terminal/text-table.ts';

@@ -1,4 +1,3 @@
-import { AtmoError } from '../../core/errors.ts';
 import { type JsonObject, objectOf, textsOf } from '../../core/json.ts';
 import { meshText, unreachableHubs } from '../../doctor/mesh-finding.ts';
 import type { HubMachineIo } from '../cli-io.ts';
@@ -204,9 +203,6 @@ const trustTls: Command = {
   async run({ io, operands: [fingerprint = ''], output }) {
     if (!SHA256.test(fingerprint)) throw usage('FINGERPRINT has to be 32 bytes in hexadecimal, as "sudo atmo tls" shows it on the hub');
     const url = new URL(hubUrl(io.env));
-    if (url.protocol !== 'https:') {
-      throw new AtmoError('VALIDATION_ERROR', `ATMO_URL has to name the hub, such as https://hub.local:8081; it is ${url.origin}`);
-    }
     const file = await trustAuthority(io.env, url, fingerprint);
     output.answer({ url: url.origin, fingerprint, file }, () => `${url.origin} is trusted; its authority is in ${file}\n`);
   },

@@ -75,7 +75,7 @@ async function loginByInvitation(call: Invocation, text: string): Promise<void> 
   const url = URL.parse(text);
   if (!url || !isSecureUrl(url.origin)) throw usage(`${JSON.stringify(text)} has to be an address such as https://hub.local:8081`);
   const fingerprint = call.text('fingerprint');
-  if (fingerprint !== undefined && url.protocol === 'https:') await trustAuthority(io.env, url, fingerprint);
+  if (fingerprint !== undefined) await trustAuthority(io.env, url, fingerprint);
   const code = (await io.askSecret('Code of the invitation: ')) ?? (await readInput('-', io));
   if (code.trim() === '') throw usage('The code is missing: type it when you are asked, or give it on stdin');
   const hub = new HubClient({ fetch: io.fetch, signal: io.signal, env: { ...io.env, ATMO_URL: url.origin } });
@@ -163,7 +163,6 @@ async function enrolled(owner: HubClient, person: string, key: KeyObject): Promi
  */
 async function loginWithToken(call: Invocation, given: string): Promise<void> {
   const url = hubUrl(call.io.env);
-  if (!isSecureUrl(url)) throw usage(`A login is kept for https:// or for the end of a tunnel on this machine, not for ${url}`);
   const token = await readInput(given, call.io);
   if (isOwnersToken(token))
     throw usage(

@@ -3,6 +3,7 @@ import { type JsonObject, objectOf, objectsOf, textsOf } from '../../core/json.t
 import { packageVersion } from '../../core/package-files.ts';
 import { type CheckResult, type Finding, failed, guardedCheck, type HubQuestions, ok, warning } from '../../doctor/check-result.ts';
 import { certificateCheck } from '../../doctor/home-checks.ts';
+import { answerText } from '../hub/answer-body.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
 import type { HubClient } from '../hub/hub-client.ts';
 import { schemaChecks } from './tool-checks.ts';
@@ -78,7 +79,7 @@ async function pageFinding(hub: HubClient): Promise<Finding> {
 /** Returns the content of a file of the hub's page. Returns undefined if the hub has no such file. */
 async function bodyOf(hub: HubClient, path: string): Promise<string | undefined> {
   try {
-    return await (await hub.stream(path, {}, { accept: '*/*' })).text();
+    return await answerText(await hub.stream(path, {}, { accept: '*/*' }));
   } catch (error) {
     if (error instanceof AtmoError && (error.code === 'NOT_FOUND' || error.code === 'NOT_CONFIGURED')) return undefined;
     throw error;

@@ -1,10 +1,10 @@
-import { type SseMessage, SseParser } from '../../codec/sse-parser.ts';
 import { AtmoError, ERROR_CODES, type ErrorCode, isErrorCode } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, objectOf, tryParseJson } from '../../core/json.ts';
 import type { CliIo } from '../cli-io.ts';
 import { ownerDecision } from '../identity/approver-key.ts';
 import { type Credential, findCredential, findOwnerCredential, hubUrl } from '../identity/credential.ts';
 import { isDueForRenewal, renewLogin } from '../identity/sign-in.ts';
+import { answerText, sseMessages } from './answer-body.ts';
 import { absentHubAdvice, hubOfRawKey, hubOfStateDir, type KnownHub, unreachableError, verifyHub } from './hub-trust.ts';
 
 /** A hub that runs answers at once what its health is, a slow board in seconds. Its watchdog ends one that is silent for a minute. */
@@ -239,7 +239,7 @@ export function withQuery(path: string, query: Query): string {
 }
 
 async function readJson(response: Response): Promise<JsonObject> {
-  const value = tryParseJson(await response.text());
+  const value = tryParseJson(await answerText(response));
   if (isJsonObject(value)) return value;
   throw new AtmoError(
     'HUB_UNREACHABLE',
@@ -297,26 +297,6 @@ async function streamedAnswer({ body }: Response, onChunk: (chunk: JsonObject) =
 
 function callInterrupted(cause: unknown): AtmoError {
   return new AtmoError('OUTCOME_UNKNOWN', 'The hub went away during the call; look at the state before you call again', {}, { cause });
-}
-
-/** Yields the messages in an event stream's body as they arrive. Throws HUB_UNREACHABLE if the connection was cut. */
-export async function* sseMessages(body: ReadableStream<Uint8Array> | null): AsyncIterable<SseMessage> {
-  if (body === null) return;
-  const parser = new SseParser();
-  const chunks = body.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
-  try {
-    for (let next = await nextOf(chunks); next.done !== true; next = await nextOf(chunks)) yield* parser.push(next.value);
-  } finally {
-    await chunks.return?.();
-  }
-}
-
-async function nextOf(chunks: AsyncIterator<string>): Promise<IteratorResult<string>> {
-  try {
-    return await chunks.next();
-  } catch (cause) {
-    throw new AtmoError('HUB_UNREACHABLE', 'The connection to the hub was cut', {}, { cause });
-  }
 }
 
 /** Returns whether an error means that the hub is away for now, for example because it restarts. */

@@ -11,17 +11,19 @@ const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /**
  * Returns a `fetch` for hubs. If the authority of an https hub is known, only that authority is trusted for it. Node's own `fetch` takes no
- * authority, so requests to such a hub are made with `node:https`.
+ * authority, and obeys NODE_TLS_REJECT_UNAUTHORIZED, so https requests are made with `node:https`.
  */
 export function hubFetch(env: CliIo['env']): CliIo['fetch'] {
   const agents = new Map<string, Agent>();
   return (text, init) => {
     const url = new URL(text);
-    const authority = url.protocol === 'https:' ? trustedAuthority(env, url) : undefined;
-    if (authority === undefined) return fetch(text, init);
+    if (url.protocol !== 'https:') return fetch(text, init);
+    const authority = trustedAuthority(env, url);
+    const key = authority ?? '';
     // The option counts more than NODE_TLS_REJECT_UNAUTHORIZED, which may come from the environment of a host of agents.
-    const agent = agents.get(authority) ?? new Agent({ ca: authority, keepAlive: true, rejectUnauthorized: true });
-    agents.set(authority, agent);
+    const agent =
+      agents.get(key) ?? new Agent({ ...(authority !== undefined && { ca: authority }), keepAlive: true, rejectUnauthorized: true });
+    agents.set(key, agent);
     return fetchThrough(agent, url, init);
   };
 }

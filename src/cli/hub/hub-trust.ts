@@ -7,6 +7,7 @@ import { AtmoError, systemCode } from '../../core/errors.ts';
 import type { CliIo } from '../cli-io.ts';
 import { isLoopback } from '../identity/credential.ts';
 import { configDir, makePrivateDir, stateDirs } from '../identity/user-files.ts';
+import { answerText } from './answer-body.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Matches the error codes of Node.js and OpenSSL for a certificate that no trusted authority has signed. */
@@ -34,8 +35,12 @@ export function isPinned(env: CliIo['env'], url: URL, fingerprint: string): bool
   return existsSync(file) && plainFingerprint(new X509Certificate(readFileSync(file)).fingerprint256) === plainFingerprint(fingerprint);
 }
 
-/** Stores the server's certificate with this fingerprint as trusted. Throws PERMISSION_DENIED if the server has no such certificate. */
+/**
+ * Stores the server's certificate with this fingerprint as trusted. Throws PERMISSION_DENIED if the server has no such certificate, and
+ * VALIDATION_ERROR for an address without TLS, whose server proves nothing.
+ */
 export async function trustAuthority(env: CliIo['env'], url: URL, fingerprint: string): Promise<string> {
+  if (url.protocol !== 'https:') throw withoutTls(url);
   const chain = await certificatesAt(url);
   const found = chain.find((certificate) => plainFingerprint(certificate.fingerprint256) === plainFingerprint(fingerprint));
   if (!found) {
@@ -49,6 +54,14 @@ export async function trustAuthority(env: CliIo['env'], url: URL, fingerprint: s
   makePrivateDir(dirname(file));
   writeFileSync(file, found.toString(), { mode: 0o600 });
   return file;
+}
+
+function withoutTls({ origin, host }: URL): AtmoError {
+  return new AtmoError(
+    'VALIDATION_ERROR',
+    `A fingerprint is that of a hub's authority over TLS, and ${origin} is an address without TLS: take https://${host}, or leave the fingerprint out for the hub of this machine`,
+    { url: origin },
+  );
 }
 
 /** Returns HUB_UNREACHABLE for an error of `fetch`. If the certificate is not trusted, the message says so; otherwise it has `advice`, if there is any. */
@@ -137,7 +150,7 @@ export function hubOfRawKey(raw: string, file: string, ifAnew: string): KnownHub
 export async function verifyHub(url: string, hub: KnownHub, get: (path: string) => Promise<Response>): Promise<void> {
   const challenge = randomBytes(32).toString('base64url');
   const response = await get(`/healthz?challenge=${challenge}`);
-  const signature = proofIn(await response.text());
+  const signature = proofIn(await answerText(response));
   const statement = challengeStatement(portOf(url), challenge);
   if (verify(null, statement, hub.key, signature)) return;
   const advice = 'See what listens there (ss -tlnp), or set ATMO_URL or ATMO_STATE_DIR';

@@ -7,12 +7,26 @@ import { configDir, readJsonFile, requirePrivate, stateDirs, writePrivately } fr
 
 type Environment = CliIo['env'];
 
-/** Returns the hub's URL: ATMO_URL if it is set, otherwise the https URL of the login. Without both, returns the URL of a local hub. */
+/**
+ * Returns the hub's URL: ATMO_URL if it is set, otherwise the https URL of the login. Without both, returns the URL of a local hub. Throws
+ * VALIDATION_ERROR for another machine without TLS: others in the network could read tokens and codes, and no hub answers so.
+ */
 export function hubUrl(env: Environment): string {
   const text = env.ATMO_URL || remoteLoginUrl(env) || `http://${loopbackOf(env.ATMO_HTTP_HOST)}:${env.ATMO_HTTP_PORT || '8081'}`;
   const url = URL.parse(text);
-  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url.href.replace(/\/+$/, '');
-  throw new AtmoError('VALIDATION_ERROR', `ATMO_URL is ${JSON.stringify(text)}; it has to look like http://127.0.0.1:8081`);
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
+    throw new AtmoError('VALIDATION_ERROR', `ATMO_URL is ${JSON.stringify(text)}; it has to look like http://127.0.0.1:8081`);
+  if (!isSecureUrl(url.href)) throw clearUrl(url);
+  return url.href.replace(/\/+$/, '');
+}
+
+function clearUrl(url: URL): AtmoError {
+  const secure = `https://${url.host}`;
+  return new AtmoError(
+    'VALIDATION_ERROR',
+    `Nothing is sent to ${url.origin} in clear, since others in the network could read it. Set ATMO_URL=${secure}, or sign in with "atmo login ${secure} --fingerprint SHA256:…"; without TLS use an SSH tunnel (ssh -L 8081:127.0.0.1:8081 HOST)`,
+    { url: url.origin },
+  );
 }
 
 /** Returns the login's https URL, if there is one. Returns undefined if environment variables configure a hub on this machine. */
@@ -52,12 +66,10 @@ export interface Credential {
  * used only for the URL where it was made, and the owner's token file only for a hub on this machine.
  */
 export function findCredential(env: Environment): Credential | undefined {
-  if (env.ATMO_TOKEN) {
-    requireSecureUrl(env.ATMO_TOKEN, env);
-    return { token: env.ATMO_TOKEN, source: 'environment' };
-  }
+  const url = hubUrl(env);
+  if (env.ATMO_TOKEN) return { token: env.ATMO_TOKEN, source: 'environment' };
   const login = readLogin(env);
-  if (login?.url === hubUrl(env) && isSecureUrl(login.url)) {
+  if (login?.url === url) {
     const { token, hubKey, signIn } = login;
     const facts = { file: loginPath(configDir(env)), ...(hubKey !== undefined && { hubKey }), ...(signIn && { renewable: login }) };
     return { token, source: 'login', login: facts };
@@ -91,17 +103,6 @@ function requireOpenDirs(env: Environment): undefined {
 function ownerTokenUnreadable(file: string, cause: unknown): AtmoError {
   const advice = 'use "sudo atmo …", give yourself a login once with "sudo atmo login", or set ATMO_TOKEN';
   return new AtmoError('UNAUTHENTICATED', `The owner's token in ${file} cannot be read; ${advice}`, { file }, { cause });
-}
-
-/** Throws VALIDATION_ERROR if the owner's token, which allows everything, would be sent over a network without TLS. */
-function requireSecureUrl(token: string, env: Environment): void {
-  const url = hubUrl(env);
-  if (!isOwnersToken(token) || isSecureUrl(url)) return;
-  throw new AtmoError(
-    'VALIDATION_ERROR',
-    `The owner's token is not sent to ${url} in clear; use an SSH tunnel (ssh -L 8081:127.0.0.1:8081 HOST), or a token of "atmo token mint"`,
-    { url },
-  );
 }
 
 /** Returns whether a token is the owner's token. Only the owner's token begins with `at0.`. */

@@ -4,7 +4,7 @@ import type { CliIo } from '../cli-io.ts';
 import { type Invocation, usage } from '../command.ts';
 import { HubClient } from '../hub/hub-client.ts';
 import { isPinned, trustAuthority } from '../hub/hub-trust.ts';
-import { hubUrl, isSecureUrl, readLogin } from '../identity/credential.ts';
+import { hubUrl, readLogin } from '../identity/credential.ts';
 import { signInWith } from '../identity/sign-in.ts';
 
 /*
@@ -25,7 +25,7 @@ export async function applySettings({ io, output }: Pick<Invocation, 'io' | 'out
   const { ATMO_FINGERPRINT: fingerprint, ATMO_INVITATION: code } = io.env;
   if (!fingerprint && !code) return;
   const url = new URL(hubUrl(io.env));
-  if (fingerprint && url.protocol === 'https:' && !isPinned(io.env, url, fingerprint)) await trustAuthority(io.env, url, fingerprint);
+  if (fingerprint && !isPinned(io.env, url, fingerprint)) await trustAuthority(io.env, url, fingerprint);
   if (!code) return;
   const hub = new HubClient({ fetch: io.fetch, signal: io.signal, env: { ...io.env, ATMO_URL: url.origin, ATMO_TOKEN: undefined } });
   if (isSignedIn(io.env, url) && !(await hasEnded(hub))) return;
@@ -35,7 +35,6 @@ export async function applySettings({ io, output }: Pick<Invocation, 'io' | 'out
 }
 
 function isSignedIn(env: CliIo['env'], url: URL): boolean {
-  if (!isSecureUrl(url.origin)) throw usage(`An invitation is sent to https:// or to this machine, not to ${url.origin}`);
   const login = readLogin(env);
   if (login === undefined || login.url === url.origin) return login !== undefined;
   throw usage(`You are signed in at ${login.url}: give a token of ${url.origin} in place of the invitation, or run "atmo logout" first`);

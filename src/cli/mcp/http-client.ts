@@ -2,7 +2,8 @@ import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, objectOf, tryParseJson } from '../../core/json.ts';
 import type { CliIo } from '../cli-io.ts';
-import { errorOf, isInterruption, sseMessages } from '../hub/hub-client.ts';
+import { answerText, sseMessages } from '../hub/answer-body.ts';
+import { errorOf, isInterruption } from '../hub/hub-client.ts';
 import { type KnownHub, unreachableError, verifyHub } from '../hub/hub-trust.ts';
 
 /** Provides the token for the bridge between stdio and HTTP. */
@@ -105,14 +106,13 @@ export async function* messagesIn(response: Response): AsyncIterable<{ readonly 
     }
     return;
   }
-  const text = await response.text();
-  const body = tryParseJson(text);
+  const body = tryParseJson(await answerText(response));
   if (isJsonObject(body) && body.jsonrpc === '2.0') yield { message: body };
   else if (!response.ok) throw errorOf(objectOf(body), response.status);
 }
 
 async function isExpired(response: Response): Promise<boolean> {
-  return objectOf(tryParseJson(await response.clone().text())).code === 'TOKEN_EXPIRED';
+  return objectOf(tryParseJson(await answerText(response.clone()))).code === 'TOKEN_EXPIRED';
 }
 
 /** Writes the messages of a response to the client. Rejects with OUTCOME_UNKNOWN if none of them is the response to the request `id`. */

@@ -95,7 +95,7 @@ describe('which credential is used', () => {
       expect(findCredential(env)?.source).toBe('login');
       expect(findCredential({ ...env, ATMO_TOKEN: 'x' })?.source).toBe('environment');
       expect(findCredential({ ...env, ATMO_HTTP_PORT: '9000' })?.source).toBe('owner');
-      expect(findCredential({ ...env, ATMO_URL: 'http://192.168.1.5:8081' })).toBeUndefined();
+      expect(findCredential({ ...env, ATMO_URL: 'https://192.168.1.5:8081' })).toBeUndefined();
       expect(readFileSync(join(dir, 'home/.config/atmosphere-edge/login.json'), 'utf8')).not.toContain('owner-secret');
     });
   });

@@ -191,7 +191,7 @@ describe('atmo whoami', () => {
 
   test('fails without a token', async () => {
     const { run } = makeHub();
-    const { code, err } = await run(['whoami'], { env: { ATMO_URL: 'http://10.0.0.9:8081' } });
+    const { code, err } = await run(['whoami'], { env: { ATMO_URL: 'https://10.0.0.9:8081' } });
     expect([code, err]).toEqual([3, expect.stringContaining('atmo login')]);
   });
 });

@@ -43,13 +43,16 @@ describe("the owner's token", () => {
     expect(err).not.toContain(TOKEN);
   });
 
-  test('never crosses a network without TLS, whatever its source', async () => {
-    const { code, err, sent } = await runAgainst(hubKey, ['devices'], {
-      ATMO_TOKEN: `at0.${'x'.repeat(43)}`,
-      ATMO_URL: 'http://192.168.1.9:8081',
-    });
+  test.each([
+    ["the owner's token", ['devices'], { ATMO_TOKEN: `at0.${'x'.repeat(43)}` }],
+    ['the token of an agent', ['devices'], { ATMO_TOKEN: TOKEN }],
+    ['a PIN without a token', ['call', 'front_door_unlock', 'pin=1234'], {}],
+    ['the token of an agent on stdio', ['mcp'], { ATMO_TOKEN: TOKEN }],
+    ['no token', ['status'], {}],
+  ])('never crosses a network without TLS: %s', async (_what, argv, env) => {
+    const { code, err, sent } = await runAgainst(hubKey, argv, { ...env, ATMO_URL: 'http://192.168.1.9:8081' });
     expect([code, sent]).toEqual([2, []]);
-    expect(err).toMatch(/is not sent to http:\/\/192\.168\.1\.9:8081 in clear/);
+    expect(err).toMatch(/Nothing is sent to http:\/\/192\.168\.1\.9:8081 in clear/);
   });
 
   test('a token of the environment is sent without a proof', async () => {

@@ -26,6 +26,15 @@ describe('the address of a hub on this machine', () => {
   });
 });
 
+test.each(['http://192.168.1.9:8081', 'http://hub.local:8081', 'http://127.0.0.1.evil.example:8081', 'http://user@10.0.0.1'])(
+  'another machine is never asked in clear: %s',
+  (url) => {
+    expect(() => hubUrl({ ATMO_URL: url })).toThrow(
+      expect.objectContaining({ code: 'VALIDATION_ERROR', message: expect.stringContaining('in clear') }),
+    );
+  },
+);
+
 test('the authority of a hub of this machine is trusted at once, that of another machine is unknown', () => {
   const stateDir = join(home, 'state');
   const { authority } = new OwnCertificates(new TlsFiles(join(stateDir, 'tls'), () => {}), {
@@ -41,5 +50,5 @@ test('an invalid fingerprint is wrong usage, and an address without TLS is rejec
   const trust = tlsCommands.find(({ name }) => name === 'tls trust');
   const run = (fingerprint: string, env: object) => trust?.run({ io: { env }, operands: [fingerprint] } as never);
   await expect(run('AB:CD', {})).rejects.toMatchObject({ code: 'VALIDATION_ERROR', message: expect.stringContaining('hexadecimal') });
-  await expect(run('AB'.repeat(32), { HOME: home })).rejects.toMatchObject({ message: expect.stringContaining('ATMO_URL') });
+  await expect(run('AB'.repeat(32), { HOME: home })).rejects.toMatchObject({ message: expect.stringContaining('without TLS') });
 });

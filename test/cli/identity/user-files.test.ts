@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { hasScreen, opener } from '../../../src/cli/browser.ts';
+import { browserEnvironment, hasScreen, opener } from '../../../src/cli/browser.ts';
 import { configDir, makePrivateDir, requirePrivate, restriction, stateDirs } from '../../../src/cli/identity/user-files.ts';
 import { replaceFile } from '../../../src/core/files/file-system.ts';
 import { withDirectory } from '../cli-fixture.ts';
@@ -84,6 +84,11 @@ describe('a file in the browser', () => {
     expect(opener(hostile, WINDOWS, 'win32')).toEqual(['C:\\Windows\\System32\\rundll32.exe', ['url.dll,FileProtocolHandler', hostile]]);
     expect(opener('/tmp/a b.html', {}, 'darwin')).toEqual(['/usr/bin/open', ['/tmp/a b.html']]);
     expect(opener('/tmp/a b.html', {}, 'linux')).toEqual(['xdg-open', ['/tmp/a b.html']]);
+  });
+
+  test('is opened by a program that gets no setting of atmo, such as a token', () => {
+    const env = { PATH: '/bin', DISPLAY: ':0', ATMO_TOKEN: 't', ATMO_INVITATION: 'c', Atmo_Passphrase: 'p' };
+    expect(browserEnvironment(env)).toEqual({ PATH: '/bin', DISPLAY: ':0' });
   });
 
   test('needs a screen, which Linux has not over SSH', () => {

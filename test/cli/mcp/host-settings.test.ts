@@ -70,6 +70,17 @@ describe('the settings of a host', () => {
     });
   });
 
+  test('with a fingerprint and an address without TLS are refused, since nothing would be compared', async () => {
+    await withDirectory(async (dir) => {
+      const { asked, fetch } = invitingHub();
+      const env = { HOME: dir, ATMO_URL: HUB, ATMO_FINGERPRINT: 'AB'.repeat(32), ATMO_INVITATION: CODE };
+      expect(await atmo(['mcp'], { env, fetch })).toMatchObject({ code: 2, err: expect.stringContaining('leave the fingerprint out') });
+      const line = ['login', HUB, '--fingerprint', 'AB'.repeat(32)];
+      expect(await atmo(line, { env: { HOME: dir }, fetch })).toMatchObject({ code: 2, err: expect.stringContaining('take https://') });
+      expect(asked).toEqual([]);
+    });
+  });
+
   test('with a token use that token, whatever the name of the agent is', () => {
     expect(agentOfSettings({ ATMO_TOKEN: 'at1.x', ATMO_AGENT: 'desktop' })).toBeUndefined();
     expect(agentOfSettings({ ATMO_TOKEN: '', ATMO_AGENT: 'desktop' })).toBe('desktop');

@@ -212,7 +212,8 @@ describe('the token', () => {
       await atmo(['devices'], { fetch, env: { ATMO_STATE_DIR: dir, ATMO_URL: 'http://192.168.1.9:8081' } });
       await atmo(['devices'], { fetch, env: { ATMO_STATE_DIR: dir, ATMO_URL: 'http://127.0.0.1.evil.example:8081' } });
       await atmo(['devices'], { fetch, env: { ATMO_STATE_DIR: dir, ATMO_TOKEN: AGENT_TOKEN, ATMO_URL: 'http://192.168.1.9:8081' } });
-      expect(sent).toEqual(['Bearer from-the-file', null, null, `Bearer ${AGENT_TOKEN}`]);
+      await atmo(['devices'], { fetch, env: { ATMO_STATE_DIR: dir, ATMO_URL: 'https://192.168.1.9:8081' } });
+      expect(sent).toEqual(['Bearer from-the-file', null]);
     });
   });
 

@@ -1,4 +1,4 @@
-import { sseMessages } from '../../../src/cli/hub/hub-client.ts';
+import { sseMessages } from '../../../src/cli/hub/answer-body.ts';
 import type { HubEvent } from '../../../src/core/events.ts';
 import type { RunningHub } from '../running-hub.ts';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sseMessages } from '../../../src/cli/hub/hub-client.ts';
+import { sseMessages } from '../../../src/cli/hub/answer-body.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { until } from '../../matter/device-hub.ts';
 import { SysfsTree } from '../../sensors/sysfs-tree.ts';
