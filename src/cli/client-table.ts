@@ -2,6 +2,7 @@ import type { CliIo } from './cli-io.ts';
 import type { Command, CommandSpec } from './command.ts';
 import type { CommandSection } from './command-line.ts';
 import { agentCommands } from './commands/agents.ts';
+import { applicationCommands } from './commands/applications.ts';
 import { approvalCommands, approverCommands } from './commands/approvals.ts';
 import { areaCommands } from './commands/areas.ts';
 import { auditCommands } from './commands/audit.ts';
@@ -68,7 +69,7 @@ export function sharedSections(all: () => readonly CommandSpec[]): readonly Comm
       ],
     },
     { title: 'Tools', commands: [tools, call, sensors, read, jobs, jobCancel] },
-    { title: 'Agents', commands: [mcp, ...agentCommands, ...tokenCommands] },
+    { title: 'Agents', commands: [mcp, ...agentCommands, ...applicationCommands, ...tokenCommands] },
     { title: 'Approvals, rules and the journal', commands: [...approvalCommands, ...approverCommands, ...ruleCommands, ...auditCommands] },
     { title: 'Mesh', commands: meshCommands },
     { title: 'Completion', commands: completionCommands(all) },

@@ -18,6 +18,7 @@ export const NAME_KINDS = [
   'job',
   'approval',
   'token',
+  'application',
   'agent',
   'group',
   'scene',

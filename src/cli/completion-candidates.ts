@@ -160,6 +160,10 @@ export const LOOKUPS: Readonly<Record<NameKind, Lookup>> = {
     const tokens = objectsIn(await hub.get('/api/v1/tokens'), 'tokens').filter(({ state }) => state === 'valid');
     return tokens.map((one) => candidate(one.token_id, one.agent_id));
   },
+  application: async (hub) => {
+    const grants = objectsIn(await hub.get('/api/v1/oauth/grants'), 'grants');
+    return grants.map((one) => candidate(one.id, one.client_name));
+  },
   agent: async (hub) => objectsIn(await hub.call('list_agents', {}), 'agents').map((one) => candidate(one.agent_id, one.status)),
   group: async (hub) => objectsOf(await hub.call('hub:list_groups', {})).map(({ id, name }) => candidate(name ?? id, `group ${id}`)),
 };

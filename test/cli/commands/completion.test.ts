@@ -72,7 +72,7 @@ describe('the completion of a word', () => {
     expect(await atmo(['completion', 'words', 'atmo\ndevices\n'])).toEqual(expect.objectContaining({ code: 0, out: '', err: '' }));
   });
 
-  test('includes groups, agents, hubs, jobs, approvals and tokens', async () => {
+  test('includes groups, agents, hubs, jobs, approvals, tokens and applications', async () => {
     const answers: Readonly<Record<string, object>> = {
       '/api/v1/mesh': { peers: [{ id: 'hub-1', name: 'shed' }] },
       '/api/v1/jobs': { jobs: [{ job_id: 'j1', tool: 't', status: 'running' }] },
@@ -88,16 +88,18 @@ describe('the completion of a word', () => {
           { token_id: 't2', state: 'revoked' },
         ],
       },
+      '/api/v1/oauth/grants': { grants: [{ id: 'g1', client_name: 'Claude AI' }] },
       list_agents: { agents: [{ agent_id: 'night', status: 'running' }] },
       'hub:list_groups': [{ id: 4, name: 'evening' }, { id: 5 }],
     };
     const answer = async (key: string) => JSON.parse(JSON.stringify(answers[key]));
     const names = async (kind: keyof typeof LOOKUPS) => (await LOOKUPS[kind]({ get: answer, call: answer }, [])).map(({ text }) => text);
-    expect(await Promise.all((['hub', 'job', 'approval', 'token', 'agent', 'group'] as const).map(names))).toEqual([
+    expect(await Promise.all((['hub', 'job', 'approval', 'token', 'application', 'agent', 'group'] as const).map(names))).toEqual([
       ['shed'],
       ['j1'],
       ['a1'],
       ['t1'],
+      ['g1'],
       ['night'],
       ['evening', '5'],
     ]);
