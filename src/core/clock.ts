@@ -10,13 +10,23 @@ export interface Clock {
   after(delayMs: number, callback: () => void): () => void;
 }
 
+/** Longest delay of a timer of Node, about 25 days. A timer with a longer one would end at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** The clock of the machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   after(delayMs, callback) {
-    const timer = setTimeout(callback, delayMs);
-    timer.unref();
+    let timer: NodeJS.Timeout;
+    const wait = (restMs: number): void => {
+      timer = setTimeout(
+        () => (restMs > LONGEST_TIMER_MS ? wait(restMs - LONGEST_TIMER_MS) : callback()),
+        Math.min(restMs, LONGEST_TIMER_MS),
+      );
+      timer.unref();
+    };
+    wait(delayMs);
     return () => clearTimeout(timer);
   },
 };
