@@ -15,6 +15,7 @@ import {
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { writeAll } from '../core/files/file-system.ts';
+import { runAsOwnerOf } from '../core/files/owner-rights.ts';
 import { type CheckResult, type Finding, failed, named, ok, warning } from './check-result.ts';
 
 const OLDEST_NODE = 24;
@@ -166,7 +167,7 @@ function timeToWrite(file: string): number {
 async function databaseCheck(dir: string, files: readonly string[]): Promise<Finding> {
   const databases = files.filter((file) => DATABASE.test(file));
   const checked = databases.filter((file) => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) <= LARGEST_CHECKED_BYTES);
-  const problems = await Promise.all(checked.map(async (file) => ({ file, problem: await quickCheck(file) })));
+  const problems = await runAsOwnerOf(dir, () => Promise.all(checked.map(async (file) => ({ file, problem: await quickCheck(file) }))));
   const broken = problems.filter(({ problem }) => problem !== undefined);
   if (broken.length > 0) {
     const found = broken.map(({ file, problem }) => `${file.slice(dir.length + 1)}: ${problem}`).join('; ');

@@ -1,4 +1,4 @@
-import { accessSync, chmodSync, constants, existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, lstatSync, readdirSync } from 'node:fs';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -138,21 +138,5 @@ export class WritableCopy implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await rm(this.path, { recursive: true, force: true });
-  }
-}
-
-/** If this process is root, runs `work` as the owner of `path`. Otherwise root would own new files, and the hub could not read them. */
-export async function runAsOwnerOf<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
-  const { geteuid, getegid, setegid, seteuid } = process;
-  const owner = statSync(path, { throwIfNoEntry: false });
-  if (!owner || !geteuid || !getegid || !setegid || !seteuid || geteuid() !== 0 || owner.uid === 0) return work();
-  const before = { uid: geteuid(), gid: getegid() };
-  setegid(owner.gid);
-  seteuid(owner.uid);
-  try {
-    return await work();
-  } finally {
-    seteuid(before.uid);
-    setegid(before.gid);
   }
 }

@@ -3,6 +3,7 @@ import type { KeyObject } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import { PERSON_NAME } from '../../core/auth/approvals.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { asUser, type UserIds } from '../../core/files/owner-rights.ts';
 import { type JsonObject, objectOf } from '../../core/json.ts';
 import type { CliIo } from '../cli-io.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
@@ -55,12 +56,12 @@ export const login: Command = {
     const user = loginUser(call.io.env);
     const person = personOf(call, user);
     const owner = new HubClient(call.io, { as: 'owner' });
-    const key = asUser(user, () => openApproverKey(approverKeyPath(user.dir)));
+    const key = asUser(user.ids, () => openApproverKey(approverKeyPath(user.dir)));
     const keyId = await enrolled(owner, person, key);
     const { token } = await owner.post('/api/v1/tokens', { agent_id: person, permissions: PERMISSIONS, ttl_seconds: TTL_SECONDS });
     if (typeof token !== 'string') throw new AtmoError('HUB_UNREACHABLE', 'The hub made no token; is it a hub of this version?');
     const hubKey = rawHubKey(call);
-    asUser(user, () => writeLogin(user.dir, { url: hubUrl(call.io.env), person, token, ...(hubKey !== undefined && { hubKey }) }));
+    asUser(user.ids, () => writeLogin(user.dir, { url: hubUrl(call.io.env), person, token, ...(hubKey !== undefined && { hubKey }) }));
     const answer = { person, key_id: keyId, directory: user.dir, days: TTL_SECONDS / 86_400 };
     call.output.answer(answer, () => `${person} is logged in for ${answer.days} days; token and key are in ${answer.directory}\n`);
   },
@@ -198,7 +199,7 @@ export interface LoginUser {
   /** Directory with the user's logins and keys. */
   readonly dir: string;
   /** User id and group id of the files that the login writes. Absent if the process already has these ids. */
-  readonly ids?: { readonly uid: number; readonly gid: number };
+  readonly ids?: UserIds;
 }
 
 /** Returns the user who logs in. `lookUp` takes a user id and returns the user's line in the user database (passwd(5)). */
@@ -210,23 +211,6 @@ export function loginUser(env: CliIo['env'], lookUp: (uid: string) => string = p
   const home = lookUp(uid).trim().split(':')[5];
   if (!home || !/^\d+$/.test(`${uid}${gid}`)) throw new AtmoError('NOT_FOUND', `The home directory of ${name} (user ${uid}) is not known`);
   return { name, dir: configDirIn(home), ids: { uid: Number(uid), gid: Number(gid) } };
-}
-
-/**
- * Runs `work` with the rights of the user. New files then belong to the user, and a symbolic link cannot lead to a file that the user may
- * not open. `work` must be synchronous, because the rights belong to the whole process.
- */
-export function asUser<Result>({ ids }: LoginUser, work: () => Result): Result {
-  if (!ids) return work();
-  const before = { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 };
-  process.setegid?.(ids.gid);
-  try {
-    process.seteuid?.(ids.uid);
-    return work();
-  } finally {
-    process.seteuid?.(before.uid);
-    process.setegid?.(before.gid);
-  }
 }
 
 function passwdLine(uid: string): string {

@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
+import { isOwnFolder } from '../../core/files/owner-rights.ts';
 import { hasScreen } from '../browser.ts';
 import type { CliIo } from '../cli-io.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
@@ -154,7 +155,8 @@ const KEPT_MS = 10_000;
  * this user can read the file. The file redirects to the link, and is deleted soon after.
  */
 async function openPrivateLink(link: string, open: (file: string) => Promise<void>, { env, sleep }: Pick<CliIo, 'env' | 'sleep'>) {
-  const directory = mkdtempSync(join(env.XDG_RUNTIME_DIR ?? tmpdir(), 'atmo-monitor-'));
+  const { XDG_RUNTIME_DIR: named } = env;
+  const directory = mkdtempSync(join(named && isOwnFolder(named) ? named : tmpdir(), 'atmo-monitor-'));
   try {
     const file = join(directory, 'open.html');
     writeFileSync(file, forwardingPage(link), { mode: 0o600, flag: 'wx' });

@@ -1,11 +1,12 @@
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { systemCode, toAtmoError } from '../../core/errors.ts';
+import { asUser } from '../../core/files/owner-rights.ts';
 import { type Json, type JsonObject, objectOf, objectsOf, present } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { type Block, heading, qrBlock } from '../terminal/blocks.ts';
 import type { TypedLine } from '../terminal/line-prompt.ts';
 import { cellText } from '../terminal/text-table.ts';
-import { asUser, type LoginUser, loginUser } from './login.ts';
+import { type LoginUser, loginUser } from './login.ts';
 
 /** Seconds for which one device stays open, and for which each of many does: another app needs about a minute for each. */
 const SECONDS = { one: 300, many: 900 };
@@ -192,13 +193,13 @@ interface Sheet {
 /** Makes an empty file that only its owner can read. Under sudo, the owner is the user who ran sudo, who opens it in a browser. */
 function makeSheet(file: string, user: LoginUser): Sheet {
   try {
-    const made = asUser(user, () => openSync(file, 'wx', 0o600));
+    const made = asUser(user.ids, () => openSync(file, 'wx', 0o600));
     return {
       write: (page) => {
         writeFileSync(made, page);
         closeSync(made);
       },
-      remove: () => asUser(user, () => rmSync(file, { force: true })),
+      remove: () => asUser(user.ids, () => rmSync(file, { force: true })),
     };
   } catch (error) {
     throw usage(`${file} cannot be written (${systemCode(error)}); name a file that does not exist yet. No device was opened`);

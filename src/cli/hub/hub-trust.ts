@@ -1,9 +1,10 @@
 import { createHash, createPublicKey, type KeyObject, randomBytes, verify, X509Certificate } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { connect, type DetailedPeerCertificate } from 'node:tls';
 import { challengeStatement } from '../../core/auth/principal.ts';
 import { AtmoError, systemCode } from '../../core/errors.ts';
+import { readSmallFile } from '../../core/files/owner-rights.ts';
 import type { CliIo } from '../cli-io.ts';
 import { isLoopback } from '../identity/credential.ts';
 import { configDir, makePrivateDir, stateDirs } from '../identity/user-files.ts';
@@ -18,10 +19,11 @@ const UNTRUSTED = /^(UNABLE_TO_|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED|CERT_|ER
  * otherwise the authority of a hub on this machine. Without both, returns undefined; the default authorities then apply.
  */
 export function trustedAuthority(env: CliIo['env'], url: URL): string | undefined {
-  const files = [pinFile(env, url), ...stateDirs(env).map((dir) => join(dir, 'tls/ca.crt'))];
-  for (const file of files) {
+  const pinned = pinFile(env, url);
+  const folders = [[dirname(pinned), pinned], ...stateDirs(env).map((dir) => [dir, join(dir, 'tls/ca.crt')])] as const;
+  for (const [folder = '', file = ''] of folders) {
     try {
-      if (existsSync(file)) return readFileSync(file, 'utf8');
+      if (existsSync(file)) return readSmallFile(file, folder);
     } catch {
       // A state directory that this user cannot read is ignored.
     }
@@ -32,7 +34,7 @@ export function trustedAuthority(env: CliIo['env'], url: URL): string | undefine
 /** Returns whether the user has trusted the authority with this fingerprint for the URL before. */
 export function isPinned(env: CliIo['env'], url: URL, fingerprint: string): boolean {
   const file = pinFile(env, url);
-  return existsSync(file) && plainFingerprint(new X509Certificate(readFileSync(file)).fingerprint256) === plainFingerprint(fingerprint);
+  return existsSync(file) && plainFingerprint(new X509Certificate(readSmallFile(file)).fingerprint256) === plainFingerprint(fingerprint);
 }
 
 /**
@@ -134,7 +136,21 @@ export interface KnownHub {
 /** Returns the hub of a state directory. Returns undefined if the directory contains no key yet. */
 export function hubOfStateDir(stateDir: string): KnownHub | undefined {
   const file = join(stateDir, HUB_KEY_FILE);
-  return existsSync(file) ? { key: createPublicKey(readFileSync(file)), file } : undefined;
+  return existsSync(file) ? { key: publicKeyIn(file), file } : undefined;
+}
+
+function publicKeyIn(file: string): KeyObject {
+  try {
+    return createPublicKey(readSmallFile(file));
+  } catch (cause) {
+    if (cause instanceof AtmoError) throw cause;
+    throw new AtmoError(
+      'STORAGE_FAILED',
+      `${file} does not hold the key of a hub, or cannot be read; run atmo with sudo`,
+      { file },
+      { cause },
+    );
+  }
 }
 
 /** Returns the hub with a raw public key (32 bytes, base64url) that was read from `file`. Throws STORAGE_FAILED if the key is malformed. */

@@ -1,9 +1,10 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { signStatement } from '../../codec/approval-statement.ts';
 import type { ApprovalDecision } from '../../core/auth/approvals.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { readSmallFile } from '../../core/files/owner-rights.ts';
 import { type JsonObject, objectsOf } from '../../core/json.ts';
 import type { CliIo } from '../cli-io.ts';
 import { approverKeyPath } from './credential.ts';
@@ -54,7 +55,7 @@ export function approverKeyFile(env: CliIo['env'], given: string | undefined): s
 function readPrivately(path: string): string {
   try {
     requirePrivate(path);
-    return readFileSync(path, 'utf8');
+    return readSmallFile(path);
   } catch (cause) {
     if (cause instanceof AtmoError) throw cause;
     throw new AtmoError('STORAGE_FAILED', `The approver key ${path} cannot be read; run as the user it belongs to`, { path }, { cause });

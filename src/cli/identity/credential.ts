@@ -1,6 +1,7 @@
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AtmoError, systemCode } from '../../core/errors.ts';
+import { readSmallFile } from '../../core/files/owner-rights.ts';
 import { type Json, objectOf } from '../../core/json.ts';
 import type { CliIo } from '../cli-io.ts';
 import { configDir, readJsonFile, requirePrivate, stateDirs, writePrivately } from './user-files.ts';
@@ -49,6 +50,7 @@ export function ownerTokenFile(env: Environment): string | undefined {
     .find((file) => existsSync(file));
 }
 
+const TOKEN = /^[\w.~-]{1,256}$/;
 const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /** A token and where it comes from. */
@@ -82,10 +84,17 @@ export function findOwnerCredential(env: Environment): Credential | undefined {
   const file = isLoopback(hubUrl(env)) ? ownerTokenFile(env) : undefined;
   if (file === undefined) return requireOpenDirs(env);
   try {
-    return { token: readFileSync(file, 'utf8').trim(), source: 'owner', stateDir: dirname(file) };
+    return { token: tokenIn(file), source: 'owner', stateDir: dirname(file) };
   } catch (cause) {
-    throw ownerTokenUnreadable(file, cause);
+    throw cause instanceof AtmoError ? cause : ownerTokenUnreadable(file, cause);
   }
+}
+
+/** Returns the token in a file. The error for another content does not quote it, since it may be a secret that is no token. */
+function tokenIn(file: string): string {
+  const token = readSmallFile(file).trim();
+  if (TOKEN.test(token)) return token;
+  throw new AtmoError('STORAGE_FAILED', `${file} does not hold a token; restart the hub, which writes it anew`, { path: file });
 }
 
 /** Throws UNAUTHENTICATED if this user cannot open a state directory of a local hub. The owner's token could be in that directory. */

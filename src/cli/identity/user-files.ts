@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
-import { dirname, posix, win32 } from 'node:path';
+import { basename, dirname, posix, win32 } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
 import { replaceFile } from '../../core/files/file-system.ts';
+import { isOwnFolder } from '../../core/files/owner-rights.ts';
 import { type JsonObject, objectOf, tryParseJson } from '../../core/json.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -11,9 +12,13 @@ type Platform = NodeJS.Platform;
 
 const NAME = 'atmosphere-edge';
 
-/** Returns the user's home directory from the environment variables. */
+/**
+ * Returns the user's home directory from the environment variables. Root takes its own from the user database where HOME is that of
+ * another user, as sudo leaves it on macOS and with -E: that user could lead root's files elsewhere by a link.
+ */
 export function homeOf(env: Environment): string {
-  return env.HOME || homedir();
+  const named = env.HOME || homedir();
+  return isOwnFolder(named) ? named : userInfo().homedir;
 }
 
 /** Returns where the logins and keys of the user with this home directory are if no environment variable names another place. */
@@ -32,7 +37,7 @@ export function configDir(env: Environment, platform: Platform = process.platfor
   const { XDG_CONFIG_HOME: named = '' } = env;
   const usual = configDirIn(home);
   // The XDG Base Directory Specification says that a path which is not absolute is ignored.
-  return posix.isAbsolute(named) && !existsSync(usual) ? posix.join(named, NAME) : usual;
+  return posix.isAbsolute(named) && isOwnFolder(named) && !existsSync(usual) ? posix.join(named, NAME) : usual;
 }
 
 /** Returns the possible state directories of a hub of this machine, the most likely one first. No hub runs on Windows. */
@@ -46,8 +51,8 @@ export function stateDirs(env: Environment, platform: Platform = process.platfor
 export type ProgramRun = readonly [program: string, args: readonly string[]];
 
 /**
- * Returns the run of icacls that lets only this user use a directory and what is made in it. The rights that the directory got from the
- * one above end. Administrators can still take the directory, and programs of the same user can read it.
+ * Returns the run of icacls that lets only this user use a directory and what is in it, now and later. The rights that the directory got from
+ * the one above end. Administrators can still take the directory, and programs of the same user can read it.
  */
 export function restriction(dir: string, env: Environment, user: string): ProgramRun {
   const icacls = win32.join(env.SystemRoot || 'C:\\Windows', 'System32', 'icacls.exe');
@@ -70,15 +75,31 @@ const THIS_SYSTEM: System = {
   run: (program, args) => void execFileSync(program, args, { timeout: ICACLS_MS, windowsHide: true, stdio: 'ignore' }),
 };
 
-/** Makes a directory for secrets: with mode 0700, on Windows with an access list. Throws STORAGE_FAILED if it cannot be restricted. */
-export function makePrivateDir(dir: string, { platform, env, user, run }: System = THIS_SYSTEM): void {
-  if (existsSync(dir)) return;
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
-  if (platform !== 'win32') return;
+/**
+ * Makes a directory for secrets: with mode 0700, on Windows with an access list of the whole folder of logins and keys that it lies in. The
+ * list is set anew each time, since a folder of before, or one that another program made, has that of the folder above. Throws
+ * STORAGE_FAILED if it cannot be restricted.
+ */
+export function makePrivateDir(dir: string, system: System = THIS_SYSTEM): void {
+  const root = system.platform === 'win32' ? folderOfSecrets(dir) : dir;
+  const wasThere = existsSync(root);
+  mkdirSync(root, { recursive: true, mode: 0o700 });
+  if (system.platform !== 'win32') return;
+  restrict(root, system, wasThere);
+  mkdirSync(dir, { recursive: true });
+}
+
+/** Returns the folder of all logins and keys of this user, which `dir` is or lies in. */
+function folderOfSecrets(dir: string): string {
+  for (let one = dir; dirname(one) !== one; one = dirname(one)) if (basename(one) === NAME) return one;
+  return dir;
+}
+
+function restrict(dir: string, { env, user, run }: System, wasThere: boolean): void {
   try {
     run(...restriction(dir, env, user()));
   } catch (cause) {
-    rmSync(dir, { recursive: true });
+    if (!wasThere) rmSync(dir, { recursive: true });
     const advice = 'see that LOCALAPPDATA is a folder of a local disk (NTFS)';
     throw new AtmoError('STORAGE_FAILED', `Access to ${dir} cannot be restricted to you with icacls; ${advice}`, { path: dir }, { cause });
   }

@@ -1,5 +1,5 @@
 import { createPrivateKey } from 'node:crypto';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import semver from 'semver';
@@ -7,6 +7,7 @@ import { hubIdOf, rawPublicKey } from '../../codec/public-key.ts';
 import { isoTime, systemClock } from '../../core/clock.ts';
 import { AtmoError, systemCode } from '../../core/errors.ts';
 import { EventBus } from '../../core/events.ts';
+import { readSmallFile, runAsOwnerOf } from '../../core/files/owner-rights.ts';
 import { HubProblems } from '../../core/health.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { packageVersion } from '../../core/package-files.ts';
@@ -19,7 +20,7 @@ import { type ArchiveFigures, BackupFile, type BackupOptions, createArchive, Dat
 import { restoreArchive } from '../../storage/backup/restore-backup.ts';
 import { writeRestoreNote } from '../../storage/pending-restore.ts';
 import { StateAnchors } from '../../storage/state-anchors.ts';
-import { defaultStateDirectory, runAsOwnerOf, SYSTEM_STATE_DIRECTORY, WritableCopy } from '../../storage/state-directory.ts';
+import { defaultStateDirectory, SYSTEM_STATE_DIRECTORY, WritableCopy } from '../../storage/state-directory.ts';
 import { StateLock } from '../../storage/state-lock.ts';
 import { StateStore } from '../../storage/state-store.ts';
 import { guardStorage } from '../../storage/storage-error.ts';
@@ -109,7 +110,7 @@ function hubOf(stateDir: string): string {
       stateDir,
     });
   }
-  return guardStorage(path, () => hubIdOf(rawPublicKey(createPrivateKey(readFileSync(path)))));
+  return guardStorage(path, () => hubIdOf(rawPublicKey(createPrivateKey(readSmallFile(path)))));
 }
 
 async function restore({ stateDir, file, passphrase }: Parameters<BackupService['restore']>[0], derive: Derive): Promise<RestoreReport> {

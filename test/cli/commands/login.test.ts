@@ -3,10 +3,11 @@ import { chmodSync, chownSync, mkdirSync, readFileSync, statSync, symlinkSync, w
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { CliIo } from '../../../src/cli/cli-io.ts';
-import { asUser, loginUser } from '../../../src/cli/commands/login.ts';
+import { loginUser } from '../../../src/cli/commands/login.ts';
 import { findCredential } from '../../../src/cli/identity/credential.ts';
 import { configDirIn } from '../../../src/cli/identity/user-files.ts';
 import { challengeStatement } from '../../../src/core/auth/principal.ts';
+import { asUser } from '../../../src/core/files/owner-rights.ts';
 import { CALLER_TOKEN, makeApprovalHub, tokenOf } from '../approval-hub.ts';
 import { withDirectory } from '../cli-fixture.ts';
 
@@ -128,7 +129,7 @@ describe('behind sudo', () => {
   test.runIf(isRoot)('the error for a user without access to the state directory names sudo and login', async () => {
     await withDirectory(async (dir) => {
       const user = { name: 'ann', dir, ids: { uid: 65534, gid: 65534 } };
-      expect(() => asUser(user, () => findCredential({ ATMO_STATE_DIR: dir, HOME: '/nonexistent' }))).toThrow(
+      expect(() => asUser(user.ids, () => findCredential({ ATMO_STATE_DIR: dir, HOME: '/nonexistent' }))).toThrow(
         expect.objectContaining({ code: 'UNAUTHENTICATED', message: expect.stringMatching(/"sudo atmo …".*"sudo atmo login"/) }),
       );
     });
@@ -141,12 +142,12 @@ describe('behind sudo', () => {
       mkdirSync(home);
       chownSync(home, 65534, 65534);
       const user = { name: 'ann', dir: home, ids: { uid: 65534, gid: 65534 } };
-      asUser(user, () => mkdirSync(join(home, 'made')));
+      asUser(user.ids, () => mkdirSync(join(home, 'made')));
       expect(statSync(join(home, 'made')).uid).toBe(65534);
       const secret = join(dir, 'secret');
       mkdirSync(secret, { mode: 0o700 });
       symlinkSync(secret, join(home, 'link'));
-      expect(() => asUser(user, () => mkdirSync(join(home, 'link/in')))).toThrow('EACCES');
+      expect(() => asUser(user.ids, () => mkdirSync(join(home, 'link/in')))).toThrow('EACCES');
       expect([process.geteuid?.(), process.getegid?.()]).toEqual([0, 0]);
     });
   });

@@ -42,25 +42,49 @@ describe('what other users can read', () => {
     ]);
   });
 
-  test('on Windows a directory is restricted once, before anything is in it, and there is none if that fails', async () => {
+  /** Windows, with icacls in the form of a record: its lines, and what was in the folder at the time of each. */
+  function windows(dir: string, problem?: Error) {
+    const lines: string[][] = [];
+    const found: string[][] = [];
+    const run = (program: string, [folder = '', ...args]: readonly string[]) => {
+      lines.push([program, folder.slice(dir.length), ...args]);
+      found.push(readdirSync(folder));
+      if (problem) throw problem;
+    };
+    return { lines, found, system: { platform: 'win32' as const, env: WINDOWS, user: () => 'Ann Lee', run } };
+  }
+
+  test('on Windows the whole folder is restricted before anything is in it, whichever folder in it is made first', async () => {
     await withDirectory(async (dir) => {
-      const runs: string[] = [];
-      const system = (problem?: Error) => ({
-        platform: 'win32' as const,
-        env: WINDOWS,
-        user: () => 'Ann Lee',
-        run: (program: string, [folder = '']: readonly string[]) => {
-          runs.push(program);
-          expect(readdirSync(folder)).toEqual([]);
-          if (problem) throw problem;
-        },
-      });
-      const secrets = join(dir, 'secrets');
-      expect(() => makePrivateDir(secrets, system(new Error('refused')))).toThrow(expect.objectContaining({ code: 'STORAGE_FAILED' }));
-      expect(existsSync(secrets)).toBe(false);
-      makePrivateDir(secrets, system());
-      makePrivateDir(secrets, system());
-      expect(runs).toHaveLength(2);
+      const { lines, found, system } = windows(dir);
+      makePrivateDir(join(dir, 'Local/atmosphere-edge/hubs'), system);
+      expect(existsSync(join(dir, 'Local/atmosphere-edge/hubs'))).toBe(true);
+      makePrivateDir(join(dir, 'Local/atmosphere-edge'), system);
+      const line = [
+        'C:\\Windows\\System32\\icacls.exe',
+        '/Local/atmosphere-edge',
+        '/inheritance:r',
+        '/grant:r',
+        'STUDY\\Ann Lee:(OI)(CI)F',
+        '/q',
+      ];
+      expect([lines, found]).toEqual([
+        [line, line],
+        [[], ['hubs']],
+      ]);
+    });
+  });
+
+  test('on Windows a folder that cannot be restricted is not made, and one of before stays', async () => {
+    await withDirectory(async (dir) => {
+      const { system } = windows(dir, new Error('refused'));
+      const folder = join(dir, 'atmosphere-edge');
+      const refusal = expect.objectContaining({ code: 'STORAGE_FAILED', message: expect.stringContaining('icacls') });
+      expect(() => makePrivateDir(join(folder, 'agents'), system)).toThrow(refusal);
+      expect(existsSync(folder)).toBe(false);
+      mkdirSync(folder);
+      expect(() => makePrivateDir(join(folder, 'agents'), system)).toThrow(refusal);
+      expect(readdirSync(folder)).toEqual([]);
     });
   });
 

@@ -1,0 +1,104 @@
+import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { AtmoError, systemCode } from '../errors.ts';
+
+/** Ids of a user and of the user's group. */
+export interface UserIds {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/**
+ * Takes the rights of a user for the whole process, without root's groups. Returns a function that gives them back. New files then belong to
+ * the user, and a symbolic link cannot lead to a file that the user may not open.
+ */
+function takeRights({ uid, gid }: UserIds): () => void {
+  const { geteuid, getegid, getgroups, setegid, seteuid, setgroups } = process;
+  if (!geteuid || !getegid || !getgroups || !setegid || !seteuid || !setgroups) return () => {};
+  const before = { uid: geteuid(), gid: getegid(), groups: getgroups() };
+  const giveBack = () => {
+    seteuid(before.uid);
+    setegid(before.gid);
+    setgroups(before.groups);
+  };
+  try {
+    setgroups([gid]);
+    setegid(gid);
+    seteuid(uid);
+  } catch (error) {
+    giveBack();
+    throw error;
+  }
+  return giveBack;
+}
+
+/** Runs `work` with the rights of a user; with those of this process if `ids` is undefined. `work` must be synchronous. */
+export function asUser<Result>(ids: UserIds | undefined, work: () => Result): Result {
+  const giveBack = ids === undefined ? () => {} : takeRights(ids);
+  try {
+    return work();
+  } finally {
+    giveBack();
+  }
+}
+
+/** If this process is root, runs `work` as the owner of `path`. Otherwise root would own new files, and the hub could not read them. */
+export async function runAsOwnerOf<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
+  const ids = foreignOwnerOf(path);
+  const giveBack = ids === undefined ? () => {} : takeRights(ids);
+  try {
+    return await work();
+  } finally {
+    giveBack();
+  }
+}
+
+/** Returns the owner of a path if this process is root and the owner is somebody else. */
+function foreignOwnerOf(path: string): UserIds | undefined {
+  if (process.geteuid?.() !== 0) return undefined;
+  const owner = statSync(path, { throwIfNoEntry: false });
+  return owner && owner.uid !== 0 ? owner : undefined;
+}
+
+/** Returns whether root may trust a folder that an environment variable names: sudo may have kept the variable of another user. */
+export function isOwnFolder(path: string): boolean {
+  return foreignOwnerOf(path) === undefined;
+}
+
+/** Maximum size of a key, token or certificate in bytes. */
+const MAX_BYTES = 64 * 1024;
+
+/**
+ * Returns the text of a small file. If this process is root and `folder` belongs to another user, who could put a link or a pipe in the
+ * place of the file, it is read with the rights of that user, and only if it is that user's file itself. Throws STORAGE_FAILED if it is
+ * another thing, and the errors of the file system.
+ */
+export function readSmallFile(path: string, folder = dirname(path)): string {
+  const owner = foreignOwnerOf(folder);
+  return asUser(owner, () => {
+    const descriptor = openPlainly(path, owner !== undefined);
+    try {
+      const { size, uid, ...found } = fstatSync(descriptor);
+      const isFile = (found.mode & constants.S_IFMT) === constants.S_IFREG;
+      if (!isFile || size > MAX_BYTES || (owner !== undefined && uid !== owner.uid)) throw notPlain(path);
+      return readFileSync(descriptor, 'utf8');
+    } finally {
+      closeSync(descriptor);
+    }
+  });
+}
+
+function openPlainly(path: string, isForeign: boolean): number {
+  // Without O_NONBLOCK, a pipe in the place of the file would keep the command waiting. Windows has neither flag.
+  const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = constants;
+  try {
+    return openSync(path, O_RDONLY | O_NONBLOCK | (isForeign ? O_NOFOLLOW : 0));
+  } catch (cause) {
+    throw systemCode(cause) === 'ELOOP' ? notPlain(path) : cause;
+  }
+}
+
+function notPlain(path: string): AtmoError {
+  const message = `${path} is not read: it has to be a file of at most ${MAX_BYTES} bytes, no link, and to belong to the owner of its folder`;
+  return new AtmoError('STORAGE_FAILED', message, { path });
+}
