@@ -2,7 +2,7 @@ import { OAUTH_SCOPES } from '../core/auth/oauth.ts';
 import type { Authenticator, Principal } from '../core/auth/principal.ts';
 import type { HubContext } from '../core/context.ts';
 import { AtmoError, ERROR_CODES, type ErrorCode, isErrorCode, toAtmoError } from '../core/errors.ts';
-import { type Json, objectOf, tryParseJson } from '../core/json.ts';
+import { type Json, type JsonObject, objectOf, tryParseJson } from '../core/json.ts';
 import { lazy } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
@@ -150,6 +150,7 @@ export class McpEndpoint implements AsyncDisposable {
   /** Serves a request. Responds with a JSON-RPC error if the hub is stopping, the read limit is reached, or the view's area is unknown. */
   async #served(request: RouteRequest, viewOf: ViewOf, serve: (requester: McpRequester) => Promise<Answer>): Promise<Answer> {
     const { principal, trace, body } = request;
+    for (const message of request.list ?? [body]) requireScope(principal, objectOf(message));
     let view: McpView;
     try {
       // A new session would delay the stop of the hub.
@@ -275,6 +276,28 @@ export class McpEndpoint implements AsyncDisposable {
     };
     return { sdk, offer };
   }
+}
+
+/** Actions of the permissions with which each tool of the default view can do anything at all, and the scope that gives them. */
+const NEEDS: Readonly<Record<string, { readonly actions: RegExp; readonly scope: string }>> = {
+  control_tool: { actions: /^(?!(?:device|sensor):read(?::|$))/, scope: 'device:control:*' },
+  sensitive_tool: { actions: /^(?!(?:device|sensor):read(?::|$))/, scope: 'device:control:*' },
+  read_sensor: { actions: /^sensor:read(?::|$)/, scope: 'sensor:read:*' },
+  sensor_history: { actions: /^sensor:read(?::|$)/, scope: 'sensor:read:*' },
+};
+
+/**
+ * Throws PERMISSION_DENIED, from which the server makes a challenge `insufficient_scope`, if a message of an application calls a tool for which
+ * its token has no permission of any device (MCP 2025-11-25 and 2026-07-28, "Scope Challenge Handling"). The client can then send the person to
+ * the page again. Which devices there are beside those of the token is never said in this way: only these tools are looked at, which all see.
+ */
+function requireScope({ token, permissions }: Principal, { method, params }: JsonObject): void {
+  if (token?.grant === undefined || method !== 'tools/call') return;
+  const { name } = objectOf(params);
+  const need = typeof name === 'string' && Object.hasOwn(NEEDS, name) ? NEEDS[name] : undefined;
+  if (!need || permissions.some((permission) => permission === '*' || need.actions.test(permission))) return;
+  const message = `The person has not allowed ${need.scope}, which ${String(name)} needs; ask the person for access again`;
+  throw new AtmoError('PERMISSION_DENIED', message, { required: [need.scope] });
 }
 
 /** Loads the SDK when it is first needed. A hub without MCP clients starts faster and uses 30 MB less. */

@@ -4,13 +4,13 @@ import { ask, HOST, makeHttpApi } from '../http/http-fixture.ts';
 const METADATA = `http://${HOST}/.well-known/oauth-protected-resource`;
 
 describe('who comes to the MCP door', () => {
-  it('without a token is told where the metadata of the resource stand', async () => {
+  it('without a token is told where the metadata of the resource stand, and which scopes to ask for', async () => {
     const { httpApi } = makeHttpApi();
     for (const path of ['/mcp', '/mcp/devices', '/mcp/areas/Kids%20room']) {
       const { status, headers } = await ask(httpApi, path, { token: null, body: {} });
       expect([status, headers.get('www-authenticate')]).toEqual([
         401,
-        `Bearer realm="atmosphere-edge", resource_metadata="${METADATA}${path}"`,
+        `Bearer realm="atmosphere-edge", resource_metadata="${METADATA}${path}", scope="device:read:* device:control:* sensor:read:*"`,
       ]);
     }
   });

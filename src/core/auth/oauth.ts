@@ -6,7 +6,7 @@ import type { Principal } from './principal.ts';
 /** Error codes of OAuth (RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2, RFC 8628 §3.5, RFC 8707 §2). */
 const OAUTH_ERRORS = [
   ...(['invalid_request', 'invalid_client', 'invalid_grant', 'unsupported_grant_type', 'unsupported_response_type'] as const),
-  ...(['invalid_target', 'invalid_redirect_uri', 'invalid_client_metadata', 'temporarily_unavailable'] as const),
+  ...(['invalid_scope', 'invalid_target', 'invalid_redirect_uri', 'invalid_client_metadata', 'temporarily_unavailable'] as const),
   ...(['unauthorized_client', 'access_denied', 'authorization_pending', 'slow_down', 'expired_token'] as const),
 ] as const;
 export type OAuthErrorCode = (typeof OAUTH_ERRORS)[number];
@@ -16,7 +16,7 @@ export const CODE_GRANT = 'authorization_code';
 export const REFRESH_GRANT = 'refresh_token';
 export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 export const OAUTH_GRANT_TYPES: readonly string[] = [CODE_GRANT, REFRESH_GRANT, DEVICE_GRANT];
-/** Scopes that a client can name; the person chooses in rooms and kinds, whatever it names. */
+/** Scopes that a client can name. They only decide what the page proposes: the person chooses, in rooms and kinds. */
 export const OAUTH_SCOPES: readonly string[] = ['device:read:*', 'device:control:*', 'sensor:read:*'];
 /** Characters of the query of an authorization request at most. */
 export const MAX_AUTHORIZATION_QUERY = 8_192;
@@ -102,6 +102,12 @@ export interface ConsentChoice {
   readonly untilMs: number;
 }
 
+/** What a client asks for by its scopes: to control devices, and to read their values. */
+export interface ScopeWishes {
+  readonly control: boolean;
+  readonly readings: boolean;
+}
+
 /** What a person can choose. */
 export interface ConsentChoices {
   readonly kinds: readonly { readonly id: string; readonly isHarmless: boolean }[];
@@ -130,6 +136,8 @@ export interface ConsentRequest {
   /** Address that the token would be good for. */
   readonly resource: string;
   readonly expiresAtMs: number;
+  /** What the page proposes first; the person can choose more or less. */
+  readonly wishes: ScopeWishes;
   readonly choices: ConsentChoices;
 }
 

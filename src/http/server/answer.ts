@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { OAUTH_SCOPES } from '../../core/auth/oauth.ts';
 import { AtmoError, ERROR_CODES, type ErrorBody } from '../../core/errors.ts';
 
 /** The response of a route. The server adds the headers that all responses share. */
@@ -62,7 +63,9 @@ export function problemHeaders(error: ChallengedError, status: number): Record<s
 function withMetadata(headers: Record<string, string>, address: string | undefined): Record<string, string> {
   const challenge = headers['www-authenticate'];
   if (challenge === undefined || address === undefined) return headers;
-  return { ...headers, 'www-authenticate': `${challenge}, resource_metadata="${address}"` };
+  // A client that has no token yet asks for these scopes (RFC 6750 §3).
+  const scope = challenge.includes('scope=') ? '' : `, scope="${OAUTH_SCOPES.join(' ')}"`;
+  return { ...headers, 'www-authenticate': `${challenge}, resource_metadata="${address}"${scope}` };
 }
 
 type ChallengedError = Pick<ErrorBody, 'code' | 'details'>;

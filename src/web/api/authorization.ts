@@ -56,6 +56,8 @@ export interface AuthorizationRequest {
   readonly is_device: boolean;
   readonly resource: string;
   readonly expires_at: string;
+  /** What the application asks for, which is chosen first. */
+  readonly asks_for: Pick<ConsentChoice, 'control' | 'readings'>;
   readonly choices: ConsentChoices;
 }
 
@@ -191,7 +193,7 @@ export class Authorization extends Observable {
   async #receive(answer: RequestAnswer): Promise<void> {
     if ('redirect_to' in answer) return this.#showMistake(answer.redirect_to);
     this.#request = answer;
-    this.#choice = initialChoice(answer.choices);
+    this.#choice = initialChoice(answer);
     this.#become('open');
     await this.#loadPreview();
   }
@@ -264,10 +266,11 @@ function errorIn(url: string): string {
   return searchParams.get('error_description') ?? searchParams.get('error') ?? '';
 }
 
-/** Returns the choice that the page shows first: everything that does no harm. */
-export function initialChoice({ default_until: until }: ConsentChoices): ConsentChoice {
-  const harmless = { areas: 'all', kinds: 'all', control: true, readings: true } as const;
-  return { ...harmless, locks: false, valves: false, administration: false, until };
+/** Returns the choice that the page shows first: what the application asks for, without anything that does harm. */
+export function initialChoice({ asks_for: wishes, choices }: Pick<AuthorizationRequest, 'asks_for' | 'choices'>): ConsentChoice {
+  const { control, readings } = wishes;
+  const harmless = { areas: 'all', kinds: 'all', control, readings } as const;
+  return { ...harmless, locks: false, valves: false, administration: false, until: choices.default_until };
 }
 
 /** Returns whether a choice grants nothing, which the hub does not compute. */

@@ -36,6 +36,7 @@ const REQUEST = {
   is_device: false,
   resource: 'http://hub/mcp',
   expires_at: '2026-05-01T12:10:00.000Z',
+  asks_for: { control: true, readings: true },
   choices: { ...CHOICES },
 };
 
@@ -239,7 +240,7 @@ describe('how long the access lasts', () => {
   const guest = { ...CHOICES, default_until: '2026-05-03T00:00:00.000Z', max_until: '2026-05-03T00:00:00.000Z' };
 
   test('is never longer than the person has', () => {
-    expect(initialChoice(guest).until).toBe('2026-05-03T00:00:00.000Z');
+    expect(initialChoice({ ...REQUEST, choices: guest }).until).toBe('2026-05-03T00:00:00.000Z');
     expect(untilOf('day', guest, NOW)).toBe('2026-05-02T12:00:00.000Z');
     expect(untilOf('week', guest, NOW)).toBe('2026-05-03T00:00:00.000Z');
     expect(livesWithin(guest, NOW)).toEqual(['day', 'week']);
@@ -252,6 +253,12 @@ describe('how long the access lasts', () => {
       expect(firstLife(guest, NOW + skew)).toBe('week');
     }
   });
+});
+
+test.each([true, false])('what is chosen first is what the application asks for, and nothing that does harm (control: %s)', (control) => {
+  const { until: _, ...chosen } = initialChoice({ ...REQUEST, asks_for: { control, readings: !control } });
+  const harmless = { areas: 'all', kinds: 'all', locks: false, valves: false, administration: false };
+  expect(chosen).toEqual({ ...harmless, control, readings: !control });
 });
 
 test.each([
