@@ -25,6 +25,8 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   audit: { summary: 'calls per second with the journal / without', isNetworked: false, load: () => import('./bench/audit.ts') },
   codec: { summary: 'taking an announcement in / one bare verification', isNetworked: false, load: () => import('./bench/codec.ts') },
   mesh: { summary: 'a call to another hub / an echo and its signatures', isNetworked: true, load: () => import('./bench/mesh.ts') },
+  bridge: { summary: 'a command through a Matter bridge / to a lamp itself', isNetworked: true, load: () => import('./bench/bridge.ts') },
+  bridged: { summary: 'memory of 20 and of 100 bridged things', isNetworked: true, load: () => import('./bench/bridge-memory.ts') },
   link: {
     summary: 'a request on the control stream / on a stream of its own',
     isNetworked: false,

@@ -9,11 +9,16 @@ import { OnOffLightDevice } from '@matter/main/devices/on-off-light';
 import { OnOffPlugInUnitDevice } from '@matter/main/devices/on-off-plug-in-unit';
 import { refuse, request } from './bridged-request.ts';
 import { kelvinOf, percentOf } from './bridged-units.ts';
+import { supervisorWithout } from './unstored-attributes.ts';
 
 // Each command is carried out first. Only then does matter.js change the attributes, so that a refused command changes nothing.
 
 /** The On/Off cluster of a bridged light, plug or scene (Matter application clusters 1.5). */
 class BridgedOnOff extends OnOffServer.with('Lighting') {
+  static override get supervisor() {
+    return supervisorWithout(BridgedOnOff, ['onOff']);
+  }
+
   override async on(): Promise<void> {
     await request(this, 'turn_on');
     await super.on();
@@ -35,6 +40,10 @@ class BridgedOnOff extends OnOffServer.with('Lighting') {
  * one command, and it may dim by itself.
  */
 class BridgedLevel extends LevelControlServer.with('OnOff', 'Lighting') {
+  static override get supervisor() {
+    return supervisorWithout(BridgedLevel, ['currentLevel']);
+  }
+
   override async transition(targetLevel = this.currentLevel, _rate?: unknown, withOnOff = false): Promise<void> {
     const level = Math.round(Math.min(this.maxLevel, Math.max(this.minLevel, targetLevel)));
     const onOff = this.agent.get(BridgedOnOff);
@@ -52,6 +61,10 @@ class BridgedLevel extends LevelControlServer.with('OnOff', 'Lighting') {
 
 /** The Color Control cluster of a bridged light with colour temperature (Matter application clusters 3.2). */
 class BridgedColorTemperature extends ColorControlServer.with('ColorTemperature') {
+  static override get supervisor() {
+    return supervisorWithout(BridgedColorTemperature, ['colorTemperatureMireds']);
+  }
+
   override async moveToColorTemperatureLogic(targetMireds: number): Promise<void> {
     const { minimumColorTemperatureMireds: min, maximumColorTemperatureMireds: max } = this;
     const mireds = Math.min(max, Math.max(min, targetMireds));

@@ -10,11 +10,16 @@ import { hasRemoteActor } from '@matter/main/protocol';
 import { Status, StatusResponseError } from '@matter/main/types';
 import { refuse, request } from './bridged-request.ts';
 import { closed100thsOf, openPercentOf } from './bridged-units.ts';
+import { supervisorWithout } from './unstored-attributes.ts';
 
 // Each command is carried out first. Only then does matter.js change the attributes, so that a refused command changes nothing.
 
 /** The Window Covering cluster of a bridged cover (Matter application clusters 5.3). */
 class BridgedCover extends WindowCoveringServer.with('Lift', 'PositionAwareLift') {
+  static override get supervisor() {
+    return supervisorWithout(BridgedCover, ['currentPositionLiftPercent100ths', 'currentPositionLiftPercentage']);
+  }
+
   override initialize(): MaybePromise {
     // Before the reactor of matter.js, which would keep the mode in its memory although the write is refused.
     this.reactTo(this.events.mode$Changing, this.#refuseMode);

@@ -6,11 +6,16 @@ import { ThermostatDevice } from '@matter/main/devices/thermostat';
 import { hasRemoteActor } from '@matter/main/protocol';
 import { request } from './bridged-request.ts';
 import { modeOf } from './bridged-units.ts';
+import { supervisorWithout } from './unstored-attributes.ts';
 
 // A write is carried out before matter.js commits it. If it is refused, matter.js takes it back.
 
 /** The Thermostat cluster of a bridged heating (Matter application clusters 4.3). */
 class BridgedHeating extends ThermostatServer.with('Heating') {
+  static override get supervisor() {
+    return supervisorWithout(BridgedHeating, ['occupiedHeatingSetpoint', 'systemMode']);
+  }
+
   override async initialize(): Promise<void> {
     // The checks of matter.js come first, so that a write which it refuses does not act.
     await super.initialize();
@@ -30,6 +35,10 @@ class BridgedHeating extends ThermostatServer.with('Heating') {
 
 /** The Thermostat cluster of a bridged thermostat that heats and cools. */
 class BridgedThermostat extends ThermostatServer.with('Heating', 'Cooling', 'AutoMode') {
+  static override get supervisor() {
+    return supervisorWithout(BridgedThermostat, ['occupiedHeatingSetpoint', 'occupiedCoolingSetpoint', 'systemMode']);
+  }
+
   override async initialize(): Promise<void> {
     await super.initialize();
     const { occupiedHeatingSetpoint$Changing, occupiedCoolingSetpoint$Changing, systemMode$Changing } = this.events;

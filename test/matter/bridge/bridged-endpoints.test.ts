@@ -218,6 +218,17 @@ describe('each command that an endpoint accepts', () => {
   });
 });
 
+test.each(BRIDGED_KINDS)('what a thing reports is not written to the disk: %s', (kind) => {
+  for (const { cluster, attribute } of Object.values(BRIDGED_TYPES[kind].attributes)) {
+    const stored = at(kind).behaviors.supported[cluster]?.supervisor.persistentKeys() ?? expect.unreachable(cluster);
+    expect(stored).not.toContain(attribute);
+  }
+});
+
+test('what an ecosystem sets and no thing keeps is written to the disk', () => {
+  expect(at('plug').behaviors.supported.onOff?.supervisor.persistentKeys()).toContain('startUpOnOff');
+});
+
 test('an ecosystem cannot open the bridge for others while the owner has it closed', async () => {
   const type = node.behaviors.supported.administratorCommissioning ?? expect.unreachable('no cluster');
   const open = async () => node.act('test', (agent) => (agent.get(type) as unknown as Behaviour).openCommissioningWindow?.({}));
