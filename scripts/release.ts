@@ -1,8 +1,10 @@
 /**
- * Builds everything that a release consists of: `npm run release -- --key KEY [--outdir DIR] [--step NAME]`. KEY is a file with the
+ * Builds everything that a release consists of: `npm run release -- --key KEY [--outdir DIR] [--step NAME] [--try]`. KEY is a file with the
  * owner's secret OpenPGP key, or the id of a key in the keyring. `--step`, once or more, runs these steps alone on what is in DIR already.
- * The same commit gives the same bytes, apart from signatures. docs/releasing.md says what to do with them.
+ * `--try` takes a checkout with changes, too. The same commit gives the same bytes, apart from signatures. docs/releasing.md says what to
+ * do with them.
  */
+import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -13,7 +15,7 @@ import { runTool } from './network-lab/run-tool.ts';
 import { writeAptRepository } from './package/apt-repository.ts';
 import { buildClientBundle } from './package/client-bundle.ts';
 import { buildClientPackage } from './package/client-package.ts';
-import { fetchBase } from './package/container-base.ts';
+import { renewBase } from './package/container-base.ts';
 import { writeContainerImage } from './package/container-image.ts';
 import { ARCHITECTURES, debianArchitecture } from './package/debian-architecture.ts';
 import { buildDebianPackage, type PackageOptions, packageFile, versionOfCheckout } from './package/debian-package.ts';
@@ -72,7 +74,7 @@ async function buildClient({ outdir, version }: Release): Promise<void> {
 async function buildImages(release: Release): Promise<void> {
   const { version, time, outdir } = release;
   for (const architecture of ARCHITECTURES) {
-    fetchBase(architecture);
+    renewBase(architecture);
     const file = join(outdir, `atmosphere-edge_${version}_${architecture}.oci.tar`);
     writeContainerImage({ package: packageOf(release, architecture), version, architecture, time }, file);
   }
@@ -120,6 +122,13 @@ function packageOf(release: Release, architecture: string): string {
   throw new AtmoError('NOT_FOUND', `${file} is not there; run the step deb first`);
 }
 
+/** Throws CONFLICT if the checkout differs from its commit: nobody could build the same release again, or see what is in it. */
+function requireCommitted(): void {
+  const changes = execFileSync('git', ['-C', ROOT, 'status', '--porcelain'], { encoding: 'utf8' }).trimEnd();
+  if (changes === '') return;
+  throw new AtmoError('CONFLICT', `A release is built from a commit, and these files are not in it; commit or remove them:\n${changes}`);
+}
+
 function stepsNamed(names: readonly string[]): readonly Step[] {
   const unknown = names.find((name) => STEPS.every((step) => step.name !== name));
   if (unknown === undefined) return names.length === 0 ? STEPS : STEPS.filter(({ name }) => names.includes(name));
@@ -138,10 +147,12 @@ const { values } = parseArgs({
     outdir: { type: 'string', default: join(ROOT, 'dist/release') },
     key: { type: 'string' },
     step: { type: 'string', multiple: true, default: [] },
+    try: { type: 'boolean', default: false },
   },
 });
 try {
   const steps = stepsNamed(values.step);
+  if (!values.try) requireCommitted();
   const outdir = resolve(values.outdir);
   const key = keyNamed(values.key);
   // A missing key ends a run at its beginning, not after minutes.

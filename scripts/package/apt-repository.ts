@@ -1,9 +1,10 @@
 /** A folder with packages becomes a repository that apt reads (https://wiki.debian.org/DebianRepository/Format). */
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { sha256Hex } from '../../src/codec/hashes.ts';
+import { AtmoError } from '../../src/core/errors.ts';
 import type { SigningKey } from './signing-key.ts';
 
 const SUITE = 'stable';
@@ -14,7 +15,7 @@ export const REPOSITORY_KEY = 'atmosphere-edge.asc';
 
 /** What a repository is made of. */
 export interface RepositoryParts {
-  /** Folder of the repository. Packages of earlier releases in it stay installable. */
+  /** Folder of the repository. Packages of earlier releases in it stay installable if the index that the key signed last names them. */
   readonly folder: string;
   /** Packages that are added. */
   readonly packages: readonly string[];
@@ -24,18 +25,50 @@ export interface RepositoryParts {
   readonly key: SigningKey;
 }
 
-/** Adds packages to the repository, writes its indexes anew and signs them. */
+/**
+ * Adds packages to the repository, writes its indexes anew and signs them. Throws CONFLICT if the pool has a package that is neither one of
+ * these nor as the index that was signed last says: whoever could write into the folder would have it signed.
+ */
 export function writeAptRepository({ folder, packages, architectures, time, key }: RepositoryParts): void {
   mkdirSync(join(folder, POOL), { recursive: true });
+  requireVouched({ folder, packages, key });
   for (const file of packages) copyFileSync(file, join(folder, POOL, basename(file)));
   const dist = join(folder, 'dists', SUITE);
+  // Made beside the present index, which vouches for the earlier packages until the new one is whole.
+  const made = `${dist}.new`;
+  rmSync(made, { recursive: true, force: true });
+  const indexes = architectures.flatMap((architecture) => writeIndexes(folder, made, architecture));
+  const release = releaseText(made, { indexes, architectures, time });
+  writeFileSync(join(made, 'Release'), release);
+  writeFileSync(join(made, 'InRelease'), key.clearSign(release));
+  writeFileSync(join(made, 'Release.gpg'), key.sign(release));
   rmSync(dist, { recursive: true, force: true });
-  const indexes = architectures.flatMap((architecture) => writeIndexes(folder, dist, architecture));
-  const release = releaseText(dist, { indexes, architectures, time });
-  writeFileSync(join(dist, 'Release'), release);
-  writeFileSync(join(dist, 'InRelease'), key.clearSign(release));
-  writeFileSync(join(dist, 'Release.gpg'), key.sign(release));
+  renameSync(made, dist);
   writeFileSync(join(folder, REPOSITORY_KEY), key.publicKey());
+}
+
+function requireVouched({ folder, packages, key }: Pick<RepositoryParts, 'folder' | 'packages' | 'key'>): void {
+  const added = new Set(packages.map((file) => basename(file)));
+  const earlier = readdirSync(join(folder, POOL)).filter((file) => !added.has(file));
+  const vouched = earlier.length === 0 ? new Map() : vouchedHashes(folder, key);
+  const strange = earlier.find((file) => vouched.get(join(POOL, file)) !== sha256Hex(readFileSync(join(folder, POOL, file))));
+  if (strange === undefined) return;
+  const advice = 'delete it, or put the package and the index of the last release there';
+  throw new AtmoError('CONFLICT', `${join(folder, POOL, strange)} is not the package that the last signed index names; ${advice}`);
+}
+
+/** Returns the hash of each package that the index names which the key signed last, by its path in the repository. */
+function vouchedHashes(folder: string, key: SigningKey): ReadonlyMap<string, string> {
+  const dist = join(folder, 'dists', SUITE);
+  if (!existsSync(join(dist, 'InRelease'))) return new Map();
+  const release = key.verified(readFileSync(join(dist, 'InRelease'), 'utf8'));
+  const hashes = new Map<string, string>();
+  for (const [, hash, path = ''] of release.matchAll(/^ ([0-9a-f]{64}) \d+ (\S+\/Packages)$/gm)) {
+    const bytes = readFileSync(join(dist, path));
+    if (sha256Hex(bytes) !== hash) throw new AtmoError('CONFLICT', `${join(dist, path)} was changed since it was signed`);
+    for (const [, file = '', sum = ''] of bytes.toString().matchAll(/^Filename: (.*)\nSize: .*\nSHA256: (.*)$/gm)) hashes.set(file, sum);
+  }
+  return hashes;
 }
 
 /** Writes the index of one kind of machine. Returns the paths of its forms, relative to `dist`. */
@@ -69,6 +102,7 @@ function releaseText(dist: string, { indexes, architectures, time }: ReleaseFact
     const bytes = readFileSync(join(dist, path));
     return ` ${sha256Hex(bytes)} ${bytes.length} ${path}`;
   });
+  // There is no Valid-Until: a hub would get no update after it, also no later one that closes a hole, until the owner signs again.
   const fields = [
     'Origin: atmosphere-edge',
     'Label: atmosphere-edge',

@@ -1,6 +1,6 @@
 /**
  * The Debian that a container image needs below the hub: a C library, a shell and what the commands of the docs use. Run as a program,
- * this file downloads its packages for both kinds of machine into `.run/container-base`.
+ * this file downloads its packages for both kinds of machine into `.run/container-base`, where tests find them; a release takes newer ones.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -56,9 +56,11 @@ export function layOutBase(root: string, architecture: string): void {
   writeFileSync(join(root, 'etc/group'), `root:x:0:\natmosphere-edge:x:${HUB_USER}:\n`);
 }
 
-/** Downloads the packages of the base where they are missing. Needs the network and apt; changes nothing of the system's apt. */
-export function fetchBase(architecture: string): void {
-  if (basePackages(architecture)) return;
+/**
+ * Downloads the packages of the base as they are today, with the security updates of Debian, in the place of those that are here. Needs the
+ * network and apt; changes nothing of the system's apt. Throws NOT_FOUND if apt has no security updates.
+ */
+export function renewBase(architecture: string): void {
   const work = join(CACHE, `${architecture}.${randomUUID()}`);
   for (const name of ['state/lists/partial', 'cache/archives/partial', 'files']) mkdirSync(join(work, name), { recursive: true });
   const settings = {
@@ -70,14 +72,25 @@ export function fetchBase(architecture: string): void {
   };
   const options = Object.entries(settings).flatMap(([key, value]) => ['-o', `${key}=${value}`]);
   const apt = (...args: string[]) =>
-    execFileSync('apt-get', ['-q', ...options, ...args], { cwd: join(work, 'files'), timeout: LIMIT_MS, stdio: 'pipe' });
+    execFileSync('apt-get', ['-q', ...options, ...args], { cwd: join(work, 'files'), timeout: LIMIT_MS, stdio: 'pipe', encoding: 'utf8' });
   try {
     apt('update');
+    requireSecurityUpdates(apt('indextargets', '--format', '$(LABEL)', 'Created-By: Packages'));
     apt('download', ...PACKAGES);
-    if (!basePackages(architecture)) renameSync(join(work, 'files'), join(CACHE, architecture));
+    rmSync(join(CACHE, architecture), { recursive: true, force: true });
+    renameSync(join(work, 'files'), join(CACHE, architecture));
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
+}
+
+/** `labels` are those of the indexes that apt has downloaded: it ends well, too, where it could not get some of them. */
+function requireSecurityUpdates(labels: string): void {
+  if (labels.split('\n').includes('Debian-Security')) return;
+  throw new AtmoError(
+    'NOT_FOUND',
+    'apt has no security updates of Debian: its sources have to name bookworm-security, and the mirror has to answer',
+  );
 }
 
 function userLine(rest: string): string {
@@ -86,7 +99,7 @@ function userLine(rest: string): string {
 
 if (import.meta.main) {
   try {
-    for (const architecture of ARCHITECTURES) fetchBase(architecture);
+    for (const architecture of ARCHITECTURES) if (!basePackages(architecture)) renewBase(architecture);
   } catch (error) {
     console.error(`container-base: ${error instanceof Error ? error.message : error}`);
     process.exitCode = 1;

@@ -1,8 +1,12 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AtmoError } from '../../src/core/errors.ts';
+
+const BASICS = ['--batch', '--quiet', '--no-tty'];
+/** Signals that end a program. */
+const ENDINGS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** The owner's OpenPGP key, used through gpg. */
 export class SigningKey implements Disposable {
@@ -10,26 +14,47 @@ export class SigningKey implements Disposable {
   readonly #home: string | undefined;
   readonly #fingerprint: string;
 
-  private constructor(home: string | undefined, fingerprint: string) {
+  readonly #stopWatch: () => void;
+
+  private constructor(home: string | undefined, fingerprint: string, stopWatch: () => void) {
     this.#home = home;
     this.#fingerprint = fingerprint;
+    this.#stopWatch = stopWatch;
   }
 
   /**
    * Opens the key that `name` means: a file with an exported secret key, else the id of a key in the user's keyring. A key from a file is
-   * kept in a folder of its own until `[Symbol.dispose]`. Throws NOT_FOUND if there is no such secret key.
+   * kept in a folder of its own until `[Symbol.dispose]` or a signal that ends the program, in memory where the user has such a folder
+   * (XDG_RUNTIME_DIR). Throws NOT_FOUND if there is no such secret key.
    */
   static open(name: string): SigningKey {
-    if (!existsSync(name)) return new SigningKey(undefined, fingerprintOf(undefined, name));
+    if (!existsSync(name)) return new SigningKey(undefined, fingerprintOf(undefined, name), () => {});
     // A socket of gpg-agent lies in the folder, so its path has to be short.
-    const home = mkdtempSync(join(tmpdir(), 'atmo-gpg-'));
+    const { XDG_RUNTIME_DIR: inMemory = '' } = process.env;
+    const home = mkdtempSync(join(existsSync(inMemory) ? inMemory : tmpdir(), 'atmo-gpg-'));
+    const stopWatch = onEnding(() => removeHome(home));
     try {
       gpg(home, ['--import', name]);
-      return new SigningKey(home, fingerprintOf(home, undefined));
+      return new SigningKey(home, fingerprintOf(home, undefined), stopWatch);
     } catch (error) {
-      rmSync(home, { recursive: true, force: true });
+      stopWatch();
+      removeHome(home);
       throw error;
     }
+  }
+
+  /**
+   * Returns a text that this key has signed with a signature around it, without the signature. Throws PERMISSION_DENIED if another key
+   * signed it, or if it was changed since.
+   */
+  verified(text: string): string {
+    const { stdout, stderr, status } = spawnSync('gpg', [...BASICS, ...homeOption(this.#home), '--status-fd', '2', '--decrypt'], {
+      input: text,
+      encoding: 'utf8',
+    });
+    const isOfThisKey = new RegExp(`^\\[GNUPG:\\] VALIDSIG .*\\b${this.#fingerprint}$`, 'm').test(stderr);
+    if (status === 0 && isOfThisKey) return stdout;
+    throw new AtmoError('PERMISSION_DENIED', 'This key did not sign the text, or it was changed since');
   }
 
   /** Returns the text with its signature around it. */
@@ -48,14 +73,34 @@ export class SigningKey implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    if (this.#home === undefined) return;
-    execFileSync('gpgconf', ['--homedir', this.#home, '--kill', 'all'], { stdio: 'ignore' });
-    rmSync(this.#home, { recursive: true, force: true });
+    if (this.#home !== undefined) removeHome(this.#home);
+    this.#stopWatch();
   }
 
   #run(action: readonly string[], text: string): string {
     return gpg(this.#home, ['--local-user', this.#fingerprint, '--digest-algo', 'SHA512', ...action], text);
   }
+}
+
+/** Ends the agent of gpg that holds the key in memory, and deletes the key. */
+function removeHome(home: string): void {
+  spawnSync('gpgconf', ['--homedir', home, '--kill', 'all'], { stdio: 'ignore' });
+  rmSync(home, { recursive: true, force: true });
+}
+
+/** Calls `work` before a signal ends the program. Returns a function that ends this. */
+function onEnding(work: () => void): () => void {
+  const stop = () => {
+    for (const signal of ENDINGS) process.off(signal, end);
+  };
+  const end = (signal: NodeJS.Signals) => {
+    work();
+    stop();
+    process.kill(process.pid, signal);
+  };
+  for (const signal of ENDINGS) process.on(signal, end);
+  // A signal that came while gpg ran is delivered in the next turn; without this function it would be lost.
+  return () => void setImmediate(stop);
 }
 
 function fingerprintOf(home: string | undefined, name: string | undefined): string {
@@ -65,10 +110,13 @@ function fingerprintOf(home: string | undefined, name: string | undefined): stri
   return fingerprint;
 }
 
+function homeOption(home: string | undefined): readonly string[] {
+  return home === undefined ? [] : ['--homedir', home];
+}
+
 function gpg(home: string | undefined, args: readonly string[], input = ''): string {
-  const ownHome = home === undefined ? [] : ['--homedir', home];
   try {
-    return execFileSync('gpg', ['--batch', '--quiet', '--no-tty', ...ownHome, ...args], { input, encoding: 'utf8', stdio: 'pipe' });
+    return execFileSync('gpg', [...BASICS, ...homeOption(home), ...args], { input, encoding: 'utf8', stdio: 'pipe' });
   } catch (error) {
     const { code, stderr = '' } = error as { code?: string; stderr?: string };
     const reason = code === 'ENOENT' ? 'gpg is not installed: apt install gnupg' : stderr.trim();

@@ -1,10 +1,12 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { ROOT } from '../../scripts/bundle.ts';
 import { writeAptRepository } from '../../scripts/package/apt-repository.ts';
 import { writeDebianArchive } from '../../scripts/package/debian-archive.ts';
 import { SigningKey } from '../../scripts/package/signing-key.ts';
@@ -25,14 +27,14 @@ async function packageOf(version: string): Promise<string> {
 }
 
 /** Writes a key that signs and that nobody keeps. */
-function keyFile(): string {
+function keyFile(name: string): string {
   const home = mkdtempSync(join(tmpdir(), 'atmo-key-'));
   const gpg = (...args: string[]) => execFileSync('gpg', ['--homedir', home, '--batch', '--quiet', ...args], { stdio: 'pipe' });
   gpg('--passphrase', '', '--quick-gen-key', 'Owner <owner@example.org>', 'ed25519', 'sign', 'never');
-  writeFileSync(join(dir, 'secret.asc'), gpg('--armor', '--export-secret-keys'));
+  writeFileSync(join(dir, `${name}.asc`), gpg('--armor', '--export-secret-keys'));
   execFileSync('gpgconf', ['--homedir', home, '--kill', 'all']);
   rmSync(home, { recursive: true });
-  return join(dir, 'secret.asc');
+  return join(dir, `${name}.asc`);
 }
 
 /** Verifies as apt does: with the published key alone. */
@@ -43,7 +45,7 @@ function verify(...files: string[]): string {
 }
 
 beforeAll(async () => {
-  using key = SigningKey.open(keyFile());
+  using key = SigningKey.open(keyFile('secret'));
   for (const version of ['0.1.0', '0.2.0']) {
     writeAptRepository({ folder, packages: [await packageOf(version)], architectures: ['amd64', 'arm64'], time: TIME, key });
   }
@@ -83,6 +85,80 @@ test('the signed text has the hash of every index, and the date of the commit', 
   }
   const packed = readFileSync(join(dist, 'main/binary-arm64/Packages.gz'));
   expect(gunzipSync(packed).toString()).toBe(read('dists/stable/main/binary-arm64/Packages'));
+});
+
+describe('an earlier package in the pool', () => {
+  const pool = 'pool/main/a/atmosphere-edge';
+  const add = async (key: SigningKey) =>
+    writeAptRepository({ folder, packages: [await packageOf('0.3.0')], architectures: ['amd64', 'arm64'], time: TIME, key });
+  const index = 'dists/stable/main/binary-arm64/Packages';
+
+  test.each([
+    ['that was changed since', `${pool}/atmosphere-edge_0.1.0_arm64.deb`],
+    ['that no index names', `${pool}/atmosphere-edge_0.0.9_arm64.deb`],
+    ['that an index names which was changed since it was signed', index],
+  ])('%s is not signed, and the index of before stays', async (_what, path) => {
+    using key = SigningKey.open(join(dir, 'secret.asc'));
+    const before = {
+      release: read('dists/stable/InRelease'),
+      bytes: existsSync(join(folder, path)) ? readFileSync(join(folder, path)) : undefined,
+    };
+    appendFileSync(join(folder, path), 'x');
+    await expect(add(key)).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining(basename(path)) });
+    expect(read('dists/stable/InRelease')).toBe(before.release);
+    if (before.bytes === undefined) rmSync(join(folder, path));
+    else writeFileSync(join(folder, path), before.bytes);
+  });
+
+  test('is not signed by a key that did not sign the index of before, nor where that has no signature', async () => {
+    using stranger = SigningKey.open(keyFile('stranger'));
+    await expect(add(stranger)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    using key = SigningKey.open(join(dir, 'secret.asc'));
+    const signed = read('dists/stable/InRelease');
+    for (const forged of [signed.replace('Suite: stable', 'Suite: stable2'), read('dists/stable/Release')]) {
+      writeFileSync(join(dist, 'InRelease'), forged);
+      await expect(add(key)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    }
+    rmSync(join(dist, 'InRelease'));
+    await expect(add(key)).rejects.toMatchObject({ code: 'CONFLICT' });
+    writeFileSync(join(dist, 'InRelease'), signed);
+  });
+});
+
+describe('the key from a file', () => {
+  const OPENED = `
+    import { SigningKey } from ${JSON.stringify(join(ROOT, 'scripts/package/signing-key.ts'))};
+    SigningKey.open(process.argv[1]);
+    console.log('open');
+    setInterval(() => {}, 1000);
+  `;
+
+  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+    'lies in the memory of the session, and is gone when %s ends the program',
+    async (signal) => {
+      const memory = mkdtempSync(join(dir, 'm-'));
+      const env = { ...process.env, XDG_RUNTIME_DIR: memory };
+      const child = spawn(process.execPath, ['--input-type=module', '--eval', OPENED, join(dir, 'secret.asc')], { env, stdio: 'pipe' });
+      await once(child.stdout, 'data');
+      const [home = ''] = readdirSync(memory).filter((name) => name.startsWith('atmo-gpg-'));
+      expect(statSync(join(memory, home)).mode & 0o777).toBe(0o700);
+      child.kill(signal);
+      expect((await once(child, 'exit'))[1]).toBe(signal);
+      expect(readdirSync(memory).filter((name) => name.startsWith('atmo-gpg-'))).toEqual([]);
+    },
+  );
+
+  test('is gone after use, and so are the listeners for signals', async () => {
+    const before = process.listenerCount('SIGTERM');
+    const memory = mkdtempSync(join(dir, 'm-'));
+    vi.stubEnv('XDG_RUNTIME_DIR', memory);
+    SigningKey.open(join(dir, 'secret.asc'))[Symbol.dispose]();
+    expect(() => SigningKey.open(join(folder, 'atmosphere-edge.asc'))).toThrow('has no secret key');
+    vi.unstubAllEnvs();
+    expect(readdirSync(memory)).toEqual([]);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(process.listenerCount('SIGTERM')).toBe(before);
+  });
 });
 
 test('a file without a secret key is refused', () => {
