@@ -1,4 +1,5 @@
 /** A command by another ecosystem through the bridge of a hub, against the same command to a lamp itself. */
+import { loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientNode } from '@matter/main/node';
 import { BareController } from '../../test/home/bare-controller.ts';
@@ -24,7 +25,14 @@ export async function run(): Promise<BenchFigure[]> {
   return [
     { ...bounded('bridge.ratio_output', ratio(outputMs)), vs: 'p50 of a command to an output of the board / to a lamp itself' },
     { ...bounded('bridge.ratio_lamp', ratio(bridgedMs)), vs: 'p50 of a command to a lamp of another hub / to the same lamp itself' },
+    {
+      ...{ ...common, name: 'bridge.load', value: loadavg()[0] ?? 0, unit: 'processes', samples: 1 },
+      vs: 'mean number that ran or waited in the last minute; with more than there are processors, each way between two processes waits',
+    },
     { ...common, name: 'bridge.direct_p50', value: median(directMs), vs: 'a command to a lamp itself' },
+    { ...common, name: 'bridge.direct_p10', value: quantile(directMs, 0.1), vs: 'the same' },
+    { ...common, name: 'bridge.output_p10', value: quantile(outputMs, 0.1), vs: 'a command to an output of the board, with all checks' },
+    { ...common, name: 'bridge.lamp_p10', value: quantile(bridgedMs, 0.1), vs: 'a command to the lamp of another hub, read back there' },
     { ...common, name: 'bridge.output_p50', value: median(outputMs), vs: 'a command to an output of the board, with all checks' },
     { ...common, name: 'bridge.output_p95', value: quantile(outputMs, 0.95), vs: 'the same' },
     { ...common, name: 'bridge.lamp_p50', value: median(bridgedMs), vs: 'a command to the lamp of another hub, read back there' },

@@ -43,6 +43,8 @@ export interface BridgeWindow {
 /** Keeps the chosen things, the ecosystems and their tokens in the hub's state. A change is on the disk when the method returns. */
 export class BridgeStore {
   readonly #store: KeyValueStore;
+  /** Kept in memory, since each command of an ecosystem asks for them. */
+  #ecosystems: readonly Ecosystem[] | undefined;
 
   constructor(store: KeyValueStore) {
     this.#store = store;
@@ -64,15 +66,18 @@ export class BridgeStore {
 
   /** Returns the ecosystems, sorted by the id of their agent. */
   ecosystems(): readonly Ecosystem[] {
-    return this.#store.entries(ECOSYSTEMS).flatMap(({ key, value }) => parseEcosystem(key, value) ?? []);
+    this.#ecosystems ??= this.#store.entries(ECOSYSTEMS).flatMap(({ key, value }) => parseEcosystem(key, value) ?? []);
+    return this.#ecosystems;
   }
 
   putEcosystem({ agentId, ...ecosystem }: Ecosystem): void {
     this.#store.set(ECOSYSTEMS, agentId, copyJson(ecosystem));
+    this.#ecosystems = undefined;
   }
 
   deleteEcosystem(agentId: string): void {
     this.#store.delete(ECOSYSTEMS, agentId);
+    this.#ecosystems = undefined;
   }
 
   /** Returns an id for the agent of a new ecosystem. An id is never used again, so that no rule for one holds for another. */
