@@ -421,7 +421,7 @@ function requireAutomation({ id, type }: AgentRecord, lacks: string): void {
  * Throws VALIDATION_ERROR if no permission is requested, and PERMISSION_DENIED if the caller lacks a requested permission. The token issuer
  * checks this too. The early check keeps errors about the configuration from revealing what the caller may not see.
  */
-function requireOwnPermissions(permissions: readonly string[], by: Principal): void {
+export function requireOwnPermissions(permissions: readonly string[], by: Principal): void {
   if (permissions.length === 0) {
     throw new AtmoError(
       'VALIDATION_ERROR',
@@ -455,7 +455,7 @@ function full(what: string): AtmoError {
 const MAX_ID_LENGTH = 200;
 
 /** Returns the last part of an agent's id: the name, converted to a valid form if necessary. Without a name, the part is random. */
-function idPartOf(name: string | undefined, type: AgentType): string {
+export function idPartOf(name: string | undefined, type: AgentType): string {
   if (name === undefined) return `${type}-${randomBytes(4).toString('hex')}`;
   const part = AGENT_NAME.test(name) ? name : slug(name, '-').slice(0, 64);
   if (AGENT_NAME.test(part)) return part;

@@ -1,7 +1,6 @@
 import { LONGEST_TOKEN_SECONDS } from '../core/auth/principal.ts';
 import { isoTime } from '../core/clock.ts';
 import { isJsonObject, type Json, type JsonObject, objectOf } from '../core/json.ts';
-import { WRITTEN_LINE } from '../core/untrusted-text.ts';
 import { defineTool, INSTANT, INTEGER, p, resultSchema, TEXT, type ValuesOf } from '../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
@@ -9,8 +8,9 @@ import { copyJson, snakeJson } from '../tools/schema/plain-json.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import { type AgentRunner, childId } from './agent-runner.ts';
 import { AGENT_STATUSES, type AgentRecord, type AgentType, shownStatus } from './agent-store.ts';
-import { type Action, type AutomationPlan, CONFIG_SCHEMA } from './automation-schema.ts';
-import { parseAutomation } from './parse-automation.ts';
+import { type Action, CONFIG_SCHEMA } from './automation-schema.ts';
+import { planOf } from './check/automation-check.ts';
+import { type CheckToolPorts, checkAutomationTool, conflictsOf, FINDINGS, PLAIN_NAME } from './check/check-tools.ts';
 
 const OWN = { category: 'managing', capabilities: ['agent_runtime'], hasSideEffects: true, isIdempotent: true, preferLocal: true } as const;
 const agentId = p.string({ description: 'Id of the agent, as list_agents tells it', minLength: 1, maxLength: 256 });
@@ -18,7 +18,7 @@ const reasonParameter = p.string({ description: 'Why, for the journal and the li
 const success = { type: 'boolean', description: 'False when it had ended before' };
 
 /** The parts of the hub that describe an automation. */
-export interface AutomationViewPorts {
+export interface AutomationViewPorts extends CheckToolPorts {
   readonly validator: SchemaValidator;
   readonly registry: Pick<ToolDirectory, 'find'>;
 }
@@ -26,7 +26,8 @@ export interface AutomationViewPorts {
 /** Returns the tools that manage agents. */
 export function agentTools(runner: AgentRunner, ports: AutomationViewPorts): readonly RegisteredTool[] {
   return [
-    spawnAgentTool(runner),
+    spawnAgentTool(runner, ports),
+    checkAutomationTool(runner, ports),
     killAgentTool(runner),
     dismissAgentTool(runner),
     adjustThresholdTool(runner),
@@ -241,15 +242,6 @@ function automationView({ config }: AgentRecord, { validator, registry }: Automa
   };
 }
 
-/** Returns the plan; undefined for a stored configuration that this version cannot read any more. */
-function planOf(config: JsonObject, validator: SchemaValidator): AutomationPlan | undefined {
-  try {
-    return parseAutomation(config, validator);
-  } catch {
-    return undefined;
-  }
-}
-
 function actionView({ tool, params }: Action, registry: AutomationViewPorts['registry']): JsonObject {
   const targets = Object.entries(params).filter(([name, value]) => TARGETS.includes(name) && isName(value));
   const title = titleOf(tool, registry);
@@ -268,8 +260,6 @@ function titleOf(tool: string, registry: AutomationViewPorts['registry']): strin
   }
 }
 
-/** Pattern of a single line of visible characters without a slash. */
-const PLAIN = `^(?!.*/)${WRITTEN_LINE.slice(1)}`;
 const AUTOMATION = 'automation';
 const EXTERNAL = 'external';
 
@@ -278,9 +268,9 @@ const PARAMETERS = {
     description: 'automation: runs in this hub. Any other word, such as external or researcher: a process elsewhere that holds the token',
     minLength: 1,
     maxLength: 64,
-    pattern: PLAIN,
+    pattern: PLAIN_NAME,
   }),
-  name: p.string({ description: 'Name for people; its id is made of it', minLength: 1, maxLength: 64, pattern: PLAIN }).optional(),
+  name: p.string({ description: 'Name for people; its id is made of it', minLength: 1, maxLength: 64, pattern: PLAIN_NAME }).optional(),
   config: { ...p.record({ description: 'What it does' }).optional(), schema: CONFIG_SCHEMA },
   permissions: p
     .array(p.string({ description: 'Such as sensor:read:* or device:control:@type/light', maxLength: 320 }), {
@@ -293,13 +283,17 @@ const PARAMETERS = {
   ),
 };
 
-const RETURNS = resultSchema({
-  agent_id: { ...TEXT, description: "The caller's id, a slash and a name; the name alone when the owner spawns" },
-  status: TEXT,
-  token: { ...TEXT, 'x-secret': true, description: 'Its bearer token, shown this once' },
-  expires_at: INSTANT,
-  renews_itself: RENEWS,
-});
+const RETURNS = resultSchema(
+  {
+    agent_id: { ...TEXT, description: "The caller's id, a slash and a name; the name alone when the owner spawns" },
+    status: TEXT,
+    token: { ...TEXT, 'x-secret': true, description: 'Its bearer token, shown this once' },
+    expires_at: INSTANT,
+    renews_itself: RENEWS,
+    conflicts: FINDINGS,
+  },
+  ['conflicts'],
+);
 
 /** Canonical parameters of `spawn_agent`. `kind` is the caller's own word for an external agent; the schema lets no caller set it. */
 type CanonicalSpawn = ValuesOf<typeof PARAMETERS> & { readonly kind?: string };
@@ -311,7 +305,7 @@ function canonicalSpawn(params: CanonicalSpawn): JsonObject {
 }
 
 /** Returns `spawn_agent`, which starts an automation of this hub, or mints a token for an external process. */
-function spawnAgentTool(runner: AgentRunner): RegisteredTool {
+function spawnAgentTool(runner: AgentRunner, ports: CheckToolPorts): RegisteredTool {
   return defineTool(
     {
       name: 'spawn_agent',
@@ -352,7 +346,15 @@ function spawnAgentTool(runner: AgentRunner): RegisteredTool {
       const request = { type, config, permissions, ttlMs: ttlSeconds === undefined ? undefined : ttlSeconds * 1000, ...facts };
       const { record, token } = runner.spawn(request, principal);
       const { id, status, expiresAtMs, renewsItself = false } = record;
-      return { agent_id: id, status, token, expires_at: isoTime(expiresAtMs), renews_itself: renewsItself };
+      const conflicts = type === AUTOMATION ? conflictsOf(record, { runner, by: principal, ports }) : undefined;
+      return {
+        agent_id: id,
+        status,
+        token,
+        expires_at: isoTime(expiresAtMs),
+        renews_itself: renewsItself,
+        ...(conflicts && { conflicts }),
+      };
     },
   );
 }

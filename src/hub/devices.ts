@@ -37,12 +37,18 @@ interface DeviceOptions {
   readonly stack: ServiceStack;
 }
 
-/** Makes tools and readings for the devices of the fabric, and removes them together with their device. Returns the scenes. */
+/** The scenes, and what is known about the values of devices. */
+interface OpenedDevices {
+  readonly scenes: SceneStore;
+  readonly values: Pick<DeviceToolSync, 'shownBy' | 'eventsOf'>;
+}
+
+/** Makes tools and readings for the devices of the fabric, and removes them together with their device. */
 export async function openDevices(
   infrastructure: Infrastructure,
   services: ToolServices,
   { matter, profilesDir, takenOf, stack }: DeviceOptions,
-): Promise<SceneStore> {
+): Promise<OpenedDevices> {
   const { directory, access, administration } = matter;
   const { registry, validator, capabilities } = services;
   const { clock, logger, readings, events, homeNames } = infrastructure;
@@ -128,7 +134,7 @@ export async function openDevices(
   const stopScenes = registerSceneTools(scenePorts, { registry, logger });
   stack.own({ [Symbol.asyncDispose]: async () => stopScenes() });
   stack.own(followAreaRenames(matter, { names: homeNames, logger }));
-  return scenes;
+  return { scenes, values: sync };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { readOwnerSecret } from '../auth/secret-file.ts';
 import { AgentRunner } from '../automations/agent-runner.ts';
 import { agentTools } from '../automations/agent-tools.ts';
+import { type CheckPorts, type DeviceValues, NO_DEVICE_VALUES } from '../automations/check/check-ports.ts';
 import { jobTools } from '../calls/jobs/job-directory.ts';
 import type { CallPipeline } from '../calls/pipeline.ts';
 import { unknownToolNames } from '../calls/stages/authorization.ts';
@@ -20,6 +21,7 @@ import { MeshService } from '../mesh/mesh-service.ts';
 import type { MeshHub } from '../mesh/mesh-session.ts';
 import { meshTools } from '../mesh/mesh-tools.ts';
 import type { ConnectionGate, MeshEngine } from '../mesh/transport/mesh-engine.ts';
+import { LocalDeviceGroups } from '../profiles/home/device-groups.ts';
 import { toStorageError } from '../storage/storage-error.ts';
 import { backupTools } from '../tools/builtin/backup-tools.ts';
 import { basicTools } from '../tools/builtin/basic-tools.ts';
@@ -145,7 +147,7 @@ export class Hub implements Service {
     const { matter } = infrastructure;
     const { profilesDir, stateDir } = this.#config;
     const takenOf = acceptedTextsInStore(infrastructure.store, stateDir);
-    const scenes = matter && (await openDevices(infrastructure, services, { matter, profilesDir, takenOf, stack: this.#stack }));
+    const devices = matter && (await openDevices(infrastructure, services, { matter, profilesDir, takenOf, stack: this.#stack }));
     await openSensors(infrastructure, services.registry, { config: this.#config.sensors, stack: this.#stack });
     const { version } = this.#health;
     const programs = openProgramSandbox(this.#config.connectors.sandbox, { stateDir: this.#config.stateDir, env: process.env });
@@ -158,9 +160,9 @@ export class Hub implements Service {
     });
     for (const tool of this.#ownTools) registerAnyTool(services.registry, tool);
     const registrations = await openRegistration(infrastructure, services, { config: this.#config, programs, stack: this.#stack });
-    const runner = await this.#startAgents(infrastructure, services);
+    const runner = await this.#startAgents(infrastructure, services, devices?.values);
     const hubName = this.#config.mesh.name;
-    const bridges = matter && scenes && openBridges(infrastructure, services, { nodes: matter.bridges, scenes, hubName });
+    const bridges = matter && devices && openBridges(infrastructure, services, { nodes: matter.bridges, scenes: devices.scenes, hubName });
     const notices = await openNotices(infrastructure, services, {
       reach,
       push: this.#config.connectors.push,
@@ -220,7 +222,8 @@ export class Hub implements Service {
     await this.#stack[Symbol.asyncDispose]();
   }
 
-  async #startAgents({ events, readings, store, directory: devices, auth }: Infrastructure, services: ToolServices): Promise<AgentRunner> {
+  async #startAgents(infrastructure: Infrastructure, services: ToolServices, values?: DeviceValues): Promise<AgentRunner> {
+    const { events, readings, store, directory: devices, auth, homeNames } = infrastructure;
     const runner = new AgentRunner({
       mesh: services.meshProxy,
       validator: services.validator,
@@ -236,7 +239,21 @@ export class Hub implements Service {
       store,
       devices,
     });
-    this.#registerAll(services.registry, agentTools(runner, { validator: services.validator, registry: services.tools }));
+    const check: CheckPorts = {
+      mesh: services.meshProxy,
+      validator: services.validator,
+      authorizer: auth.authorizer,
+      registry: services.tools,
+      rules: auth.rules,
+      clock: this.#clock,
+      timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+      facts: new LocalDeviceGroups(devices, homeNames),
+      readings,
+      devices,
+      values: values ?? NO_DEVICE_VALUES,
+    };
+    const tools = agentTools(runner, { validator: services.validator, registry: services.tools, check, logger: this.#logger });
+    this.#registerAll(services.registry, tools);
     await this.#stack.start(runner);
     return runner;
   }

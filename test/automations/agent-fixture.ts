@@ -1,6 +1,7 @@
 import { GrantAuthorizer } from '../../src/auth/grant-authorizer.ts';
 import { AgentRunner } from '../../src/automations/agent-runner.ts';
 import { agentTools } from '../../src/automations/agent-tools.ts';
+import { type CheckPorts, NO_DEVICE_VALUES } from '../../src/automations/check/check-ports.ts';
 import { IdempotencyStore } from '../../src/calls/idempotency-store.ts';
 import type { PipelineCollaborators } from '../../src/calls/pipeline-context.ts';
 import type { CallAnswer } from '../../src/calls/request-and-answer.ts';
@@ -18,7 +19,7 @@ import { makePipeline, makeTool, NO_OTHERS, owner, settled } from '../calls/pipe
 import { MemoryDirectory, makeDevice } from '../http/http-fixture.ts';
 import type { ManualClock } from '../manual-clock.ts';
 import type { MemoryKeyValueStore } from '../memory-key-value-store.ts';
-import { NO_REMOTE_GROUPS } from '../no-device-facts.ts';
+import { NO_DEVICE_FACTS, NO_REMOTE_GROUPS } from '../no-device-facts.ts';
 
 export const SENSOR = 'hall-sensor/temperature';
 /** What an automation needs that watches the sensor and switches the lamp. */
@@ -75,7 +76,24 @@ export async function agentFixture({ approvals, rules, timeZone = 'UTC', isTimeT
     },
     { timeZone },
   );
-  for (const tool of agentTools(runner, { validator: fixture.validator, registry: fixture.tools })) fixture.registry.register(tool);
+  const check: CheckPorts = {
+    clock,
+    timeZone,
+    authorizer,
+    devices,
+    mesh: NO_OTHERS,
+    registry: fixture.tools,
+    validator: fixture.validator,
+    readings: { current: (id) => readings.get(id) },
+    facts: NO_DEVICE_FACTS,
+    values: NO_DEVICE_VALUES,
+    rules: {
+      list: () => ({ file: '', timezone: timeZone, default: 'allow', rules: [] }),
+      test: () => ({ verdict: { kind: 'allow' }, effects: [] }),
+    },
+  };
+  const tools = agentTools(runner, { validator: fixture.validator, registry: fixture.tools, check, logger: silentLogger });
+  for (const tool of tools) fixture.registry.register(tool);
 
   const calls: LampCall[] = [];
   let lampHandler: (params: JsonObject) => Promise<Json> = async () => ({ ok: true });

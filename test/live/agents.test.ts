@@ -111,6 +111,29 @@ test('an automation switches the lamp in its own process when the thermometer cr
   expect(await isOn()).toBe(false);
 });
 
+test('a draft that works against a living automation on the real lamp, also through a scene, or sets itself off, is found', async () => {
+  const permissions = ['device:control:living-room-lamp', 'sensor:read:living-room-lamp/*'];
+  const at = { type: 'time', at: '22:00' };
+  const check = async (config: JsonObject) => {
+    const { conflicts } = await hub.result('hub:check_automation', { config, permissions });
+    return (conflicts as readonly JsonObject[]).map(({ kind, severity }) => `${severity}: ${kind}`);
+  };
+  const on: JsonObject = { trigger: at, actions: [{ tool: 'turn_on_light', params: { device_id: 'living-room-lamp' } }] };
+  expect(await hub.result('spawn_agent', { agent_type: 'automation', name: 'evening', config: on, permissions })).toMatchObject({
+    conflicts: [],
+  });
+  await switchOff();
+  await hub.result('save_scene', { name: 'Dark', devices: ['living-room-lamp'] });
+  const off = (tool: string, params: JsonObject = {}): JsonObject => ({ trigger: at, actions: [{ tool, params }] });
+  expect(await check(off('matter:living_room_lamp_turn_off'))).toEqual(['warning: opposite_effects']);
+  expect(await check(off('run_scene', { scene: 'Dark' }))).toEqual(['warning: opposite_effects']);
+  expect(await check(off('matter:living_room_lamp_turn_on'))).toEqual([]);
+  expect(await check({ ...off('matter:living_room_lamp_turn_off'), trigger: { type: 'time', at: '22:01' } })).toEqual([]);
+  const changes = { type: 'reading', sensor_id: 'living-room-lamp/is_on', changes: true };
+  expect(await check({ trigger: changes, actions: [{ tool: 'matter:living_room_lamp_toggle' }] })).toContain('warning: loop');
+  await hub.result('kill_agent', { agent_id: 'evening' });
+});
+
 test('its token does at the door what the agent may and nothing else, and nothing once it has ended', async () => {
   const { token } = await hub.result('spawn_agent', {
     agent_type: 'external',

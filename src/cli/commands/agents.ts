@@ -42,8 +42,29 @@ const spawn: Command = {
     const facts = objectOf(spawned);
     const isExternal = call.isSet('external');
     const note = `agent ${facts.agent_id} is ${facts.status} ${endOf(facts)}`;
-    call.output.answer(spawned, () => (isExternal ? `${facts.token}\n` : `${note}\n`));
+    const conflicts = objectsIn(spawned, 'conflicts').map(conflictText);
+    call.output.answer(spawned, () => (isExternal ? `${facts.token}\n` : `${[note, ...conflicts].join('\n')}\n`));
     if (isExternal && !call.output.isJson) call.output.note(`${note}; "atmo agent kill ${facts.agent_id}" ends it`);
+  },
+};
+
+const check: Command = {
+  name: 'agent check',
+  summary: 'say what may go wrong with an automation before it lives: conflicts with others, loops, rules, nights',
+  examples: ['agent check night.yaml --allow device:control:hall-lamp'],
+  operands: [
+    { name: 'FILE', help: 'what it would do, JSON or YAML (docs/agents.md), or - for stdin' },
+    { name: 'PERMISSION', help: 'more of what --allow began', isOptional: true, isRepeated: true },
+  ],
+  options: {
+    allow: { value: 'PERMISSION', help: 'what it would be allowed, such as device:control:DEVICE; may be repeated', isRepeated: true },
+    name: { value: 'NAME', help: 'its name; one that lives under it is not compared with it' },
+    ttl: { value: 'TIME', help: 'how long it would live: 24h, 30d, at most 400d' },
+  },
+  async run(call) {
+    const answer = await call.hub.call('hub:check_automation', await checkParams(call));
+    const conflicts = objectsIn(answer, 'conflicts');
+    call.output.answer(answer, () => (conflicts.length === 0 ? 'nothing found\n' : `${conflicts.map(conflictText).join('\n')}\n`));
   },
 };
 
@@ -95,7 +116,7 @@ const renew = toolCommand({
 });
 
 /** The commands about agents. */
-export const agentCommands: readonly Command[] = [agents, spawn, set, enable, disable, renew, kill, dismiss];
+export const agentCommands: readonly Command[] = [agents, spawn, check, set, enable, disable, renew, kill, dismiss];
 
 function enableCommand(word: 'enable' | 'disable', enabled: boolean, summary: string): Command {
   return toolCommand({
@@ -122,15 +143,35 @@ async function spawnParams(call: Invocation): Promise<JsonObject> {
   const [ttl, file] = [call.text('ttl'), call.text('config')];
   if (file === undefined && !call.isSet('external'))
     throw usage('--config is missing: a file that says what the automation does (docs/agents.md)');
-  const permissions = [...call.texts('allow'), ...call.operands.slice(1)].flatMap((text) => text.split(',')).filter((text) => text !== '');
-  if (permissions.length === 0) throw usage('--allow is missing: name what the agent may do, such as --allow device:control:DEVICE');
   return {
     agent_type: call.isSet('external') ? 'external' : 'automation',
     name: call.operand(0),
-    permissions,
+    permissions: allowed(call),
     ...(file !== undefined && { config: await configIn(file, call) }),
     ...(ttl !== undefined && { ttl_seconds: durationSeconds(ttl, '--ttl') }),
   };
+}
+
+async function checkParams(call: Invocation): Promise<JsonObject> {
+  const [name, ttl] = [call.text('name'), call.text('ttl')];
+  return {
+    config: await configIn(call.operand(0), call),
+    permissions: allowed(call),
+    ...(name !== undefined && { name }),
+    ...(ttl !== undefined && { ttl_seconds: durationSeconds(ttl, '--ttl') }),
+  };
+}
+
+/** Returns the permissions of --allow and of the operands after the first, which a list without commas becomes in a shell. */
+function allowed(call: Invocation): string[] {
+  const permissions = [...call.texts('allow'), ...call.operands.slice(1)].flatMap((text) => text.split(',')).filter((text) => text !== '');
+  if (permissions.length > 0) return permissions;
+  throw usage('--allow is missing: name what the agent may do, such as --allow device:control:DEVICE');
+}
+
+/** Returns what a check found and what to do about it. */
+function conflictText({ severity, sentence, fix }: JsonObject): string {
+  return `${severity}: ${cellText(sentence)}\n  ${cellText(fix)}`;
 }
 
 /** Reads a file and checks that it contains an object. The hub checks the object's fields. */

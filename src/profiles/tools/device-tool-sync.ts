@@ -4,8 +4,8 @@ import type { AttributeReading, Device, DeviceDescription, DeviceEvent } from '.
 import type { ReadingStore } from '../../core/devices/sensor-readings.ts';
 import { toAtmoError } from '../../core/errors.ts';
 import { attemptWrite } from '../../core/files/file-system.ts';
-import type { DeviceId } from '../../core/ids.ts';
-import type { JsonObject } from '../../core/json.ts';
+import type { DeviceId, SensorId } from '../../core/ids.ts';
+import type { JsonObject, JsonSchema } from '../../core/json.ts';
 import type { Service } from '../../core/lifecycle.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { toolId } from '../../tools/definition/tool-names.ts';
@@ -103,6 +103,18 @@ export class DeviceToolSync implements Service, CompiledDevices {
 
   describe(id: DeviceId): DeviceDescription | undefined {
     return this.#ports.directory.describe(id);
+  }
+
+  /** Returns the endpoint, name and schema of the value that a sensor shows; undefined for a sensor that is not of a compiled device. */
+  shownBy(sensor: SensorId): { readonly endpoint: number; readonly name: string; readonly schema: JsonSchema } | undefined {
+    const reading = this.#recorder.readingOf(sensor);
+    // A reading may have another name than its value, because two readings of a device must differ. Its key ends with that of the value.
+    return reading && { endpoint: reading.endpoint, name: reading.key.split('/').at(-1) ?? reading.name, schema: reading.schema };
+  }
+
+  /** Returns the events that the hub passes on from a device, each as `Cluster/Event`; undefined for an unknown device. */
+  eventsOf(device: DeviceId): readonly string[] | undefined {
+    return this.get(device)?.events.map(({ cluster, event }) => `${cluster}/${event}`);
   }
 
   #onChange(change: DeviceChange): void {

@@ -50,6 +50,12 @@ export class ReadingRecorder {
     }
   }
 
+  /** Returns the reading of a device that a sensor records. */
+  readingOf(sensor: SensorId): DeviceReading | undefined {
+    const [device = ''] = sensor.split('/');
+    return this.#sensorsOf(device as DeviceId).find(({ id }) => id === sensor)?.reading;
+  }
+
   /** Removes all sensors of a device; their history stays. */
   remove(device: DeviceId): void {
     for (const { id } of this.#sensorsOf(device)) this.#ports.readings.describe(id, null);

@@ -15,7 +15,14 @@ const LOOKED_UP = new Set([
   ...['describe_area area', 'list_devices_to_share area', 'share_devices area', 'rename_area area', 'remove_credentials name'],
 ]);
 /** Not kept as they are seen, but refused where they hold what nobody sees. */
-const REFUSED = new Set(['spawn_agent name', 'add_person name', 'change_person name', 'remove_person name', 'invite_person name']);
+const REFUSED = new Set([
+  'spawn_agent name',
+  'check_automation name',
+  'add_person name',
+  'change_person name',
+  'remove_person name',
+  'invite_person name',
+]);
 
 const propertiesOf = (tool: string) => {
   const found = ownTools.find(({ definition }) => definition.name === tool);

@@ -1,0 +1,143 @@
+import { previewCalls } from '../../calls/call-preview.ts';
+import type { CallToJudge, Effect, Principal } from '../../core/auth/principal.ts';
+import { deviceElement } from '../../core/devices/action-descriptions.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import type { Action, AutomationPlan } from '../automation-schema.ts';
+import { fillReferences, referencesIn } from '../parse-automation.ts';
+import type { CheckPorts } from './check-ports.ts';
+
+/** Time from the trigger to a step, in minutes. */
+export interface Delay {
+  readonly least: number;
+  readonly most: number;
+}
+
+/** A value that a step sets, or a value that it changes in a way that is not known beforehand. */
+export interface Act {
+  /** The changed value: `<device>/<endpoint>/<value>`. */
+  readonly value: string;
+  readonly device: string;
+  /** The new content; undefined if it is not known before the call. */
+  readonly becomes: Json | undefined;
+  /** True if the new content depends on what the value is before, as for a toggle. */
+  readonly isRelative: boolean;
+  /** True if the content is that of the reading which set off the run. */
+  readonly isCopy: boolean;
+  readonly step: Step;
+  readonly effect: Effect;
+}
+
+/** A call that an automation makes, with all that it does as far as that is known. */
+export interface Step {
+  readonly index: number;
+  readonly tool: string;
+  readonly delay: Delay;
+  /** How often the call is made in one run, at most. */
+  readonly repeats: number;
+  /** The branches in which the step stands, from the outermost. Steps in two branches of one choice never run in the same run. */
+  readonly branches: readonly Branch[];
+  readonly calls: readonly Omit<CallToJudge, 'principal'>[];
+  /** What changes by the step. */
+  readonly acts: readonly Act[];
+}
+
+interface Branch {
+  readonly of: string;
+  readonly option: number;
+  readonly isExclusive: boolean;
+}
+
+const AT_ONCE: Delay = { least: 0, most: 0 };
+
+/** Returns the steps of an automation. A step whose call would be refused has no effects. */
+export function stepsOf(plan: AutomationPlan, principal: Principal, ports: CheckPorts): readonly Step[] {
+  return plan.actions.map((action, index) => stepOf({ action, index, plan }, principal, ports));
+}
+
+interface PlannedAction {
+  readonly action: Action;
+  readonly index: number;
+  readonly plan: AutomationPlan;
+}
+
+function stepOf({ action, index, plan }: PlannedAction, principal: Principal, ports: CheckPorts): Step {
+  const [params, other] = filledParams(action.params, plan);
+  const calls = callsOf(action.tool, params, { principal, ports });
+  const others = other === undefined ? undefined : callsOf(action.tool, other, { principal, ports });
+  const acts: Act[] = [];
+  const step: Step = { index, tool: action.tool, delay: AT_ONCE, repeats: 1, branches: [], calls, acts };
+  const effects = calls.flatMap((call) => call.effects);
+  const differing = others?.flatMap((call) => call.effects);
+  for (const [at, effect] of effects.entries()) acts.push(...actsOf(effect, { step, other: differing?.[at] }));
+  return step;
+}
+
+type Calls = Step['calls'];
+
+function callsOf(tool: string, params: Json, { principal, ports }: { readonly principal: Principal; readonly ports: CheckPorts }): Calls {
+  try {
+    return previewCalls(ports, { tool, params, viewer: principal });
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * Returns the parameters with sample values for the facts of the trigger, and, if the value of a reading is among them, a second time with
+ * another value: what differs in the effects depends on the trigger.
+ */
+function filledParams(params: JsonObject, plan: AutomationPlan): readonly [Json, Json?] {
+  const names = referencesIn(params, 'trigger');
+  if (names.size === 0) return [params];
+  const facts = sampleFacts(plan);
+  const filled = (value: Json) =>
+    fillReferences(params, 'trigger', (name) => (name === 'value' || name === 'previous' ? value : (facts[name] ?? '')));
+  return names.has('value') || names.has('previous') ? [filled(sampleValue(plan, 0)), filled(sampleValue(plan, 1))] : [filled(0)];
+}
+
+function sampleFacts({ triggers }: AutomationPlan): JsonObject {
+  return Object.assign({}, ...triggers.filter(isJsonObject));
+}
+
+/** Returns a value with which a trigger by a reading may come. */
+function sampleValue({ triggers }: AutomationPlan, offset: number): Json {
+  const trigger = triggers.find(({ type }) => type === 'reading');
+  if (trigger?.type !== 'reading') return offset;
+  const { above, below, equals } = trigger;
+  if (equals !== undefined) return equals;
+  return above !== undefined ? above + 1 + offset : below !== undefined ? below - 1 - offset : 20 + offset;
+}
+
+/** Commands whose outcome depends on the state before: the preview tells it for the state of now, which is not that of a later run. */
+const RELATIVE = new Set([
+  'OnOff/Toggle',
+  'LevelControl/Step',
+  'LevelControl/StepWithOnOff',
+  'LevelControl/MoveWithOnOff',
+  'Thermostat/SetpointRaiseLower',
+  'FanControl/Step',
+  'MicrowaveOvenControl/AddMoreTime',
+]);
+
+function actsOf(effect: Effect, { step, other }: { readonly step: Step; readonly other: Effect | undefined }): readonly Act[] {
+  const at = deviceElement(effect.target);
+  if (!at) return [];
+  const isRelative = RELATIVE.has(`${at.cluster}/${at.element}`);
+  const common = { device: at.device, isRelative, step, effect };
+  const isOwn = (name: string) => at.cluster !== 'OnOff' || name === 'is_on';
+  const set = Object.entries(effect.values ?? {}).filter(([name, value]) => isOwn(name) && (value === null || typeof value !== 'object'));
+  const unforeseen = (effect.unforeseen ?? []).filter((name) => isOwn(name) && name !== '*');
+  const isCopy = (name: string, value: Json) => other?.values !== undefined && other.values[name] !== value;
+  return [
+    ...set.map(([name, value]) => {
+      const becomes = isRelative || isCopy(name, value) ? undefined : value;
+      return { ...common, value: `${at.device}/${at.part}/${name}`, becomes, isCopy: isCopy(name, value) };
+    }),
+    ...unforeseen.map((name) => ({ ...common, value: `${at.device}/${at.part}/${name}`, becomes: undefined, isCopy: false })),
+  ];
+}
+
+/** Returns whether the steps never run in the same run, because they stand in different branches of one choice. */
+export function areExclusive(a: Step, b: Step): boolean {
+  return a.branches.some((one) => one.isExclusive && b.branches.some((other) => other.of === one.of && other.option !== one.option));
+}

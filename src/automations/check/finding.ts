@@ -1,0 +1,96 @@
+import { deviceText, readsIn, targetText } from '../../core/devices/action-descriptions.ts';
+import { parseSensorId } from '../../core/devices/device-names.ts';
+import { readableWords } from '../../core/devices/matter-names.ts';
+import type { Json } from '../../core/json.ts';
+import type { Act } from './acts.ts';
+import type { Behaviour, CheckedAutomation } from './behaviour.ts';
+import type { CheckPorts } from './check-ports.ts';
+import { type ShownWindow, type WeekTimes, windowsOf } from './week-times.ts';
+
+/** What can be wrong with an automation. */
+export const FINDING_KINDS = [
+  'opposite_effects',
+  'loop',
+  'wear',
+  'never_holds',
+  'never_comes',
+  'lacks_permission',
+  'ends_before',
+  'waits_at_night',
+  'refused_by_rule',
+] as const;
+type FindingKind = (typeof FINDING_KINDS)[number];
+
+/** `warning`: it happens whenever the automations run. `note`: it may happen, depending on what comes together. */
+export const SEVERITIES = ['warning', 'note'] as const;
+type Severity = (typeof SEVERITIES)[number];
+
+/** When one automation does something, in the hub's local time. */
+interface TimelineEntry {
+  readonly agent_id: string;
+  readonly does: string;
+  readonly windows: readonly ShownWindow[];
+}
+
+/** A problem that a check found, in words for people and with what a page needs to draw it. */
+export interface Finding {
+  readonly kind: FindingKind;
+  readonly severity: Severity;
+  /** The checked automation, and the other ones that take part. */
+  readonly automations: readonly { readonly agent_id: string; readonly name: string }[];
+  readonly targets: readonly { readonly id: string; readonly name: string }[];
+  readonly timeline: readonly TimelineEntry[];
+  readonly sentence: string;
+  readonly fix: string;
+}
+
+type NamePorts = Pick<CheckPorts, 'facts' | 'readings'>;
+
+/** Returns the automations of a finding that the caller may see. */
+export function automationNames(...behaviours: readonly Behaviour[]): Finding['automations'] {
+  const shown = behaviours.filter(({ automation }) => !automation.isHidden);
+  const all = new Map(shown.map(({ automation: { id, name } }) => [id, { agent_id: id, name }]));
+  return [...all.values()];
+}
+
+/** Returns the name of an automation in quotation marks; for one that the caller may not see, only that there is one. */
+export function quotedName({ name, isHidden }: Pick<CheckedAutomation, 'name' | 'isHidden'>): string {
+  return isHidden ? name : JSON.stringify(name);
+}
+
+export function deviceName(id: string, { facts }: Pick<CheckPorts, 'facts'>): string {
+  const device = facts.namedDevice(id);
+  return deviceText(id, device ? [device] : []);
+}
+
+/** Returns what a sensor measures, such as `Hall sensor temperature`; its id for a sensor that is gone. */
+export function sensorName(id: string, { readings }: Pick<CheckPorts, 'readings'>): string {
+  return readings.current(parseSensorId(id))?.sensor.title ?? id;
+}
+
+export function targetsOf(devices: readonly string[], ports: NamePorts): Finding['targets'] {
+  return [...new Set(devices)].map((id) => ({ id, name: deviceName(id, ports) }));
+}
+
+/** Returns what a step does to its target, such as `Turn off Hall lamp (hall)`. */
+export function actText({ effect }: Act, { facts }: Pick<CheckPorts, 'facts'>): string {
+  const device = effect.device === undefined ? undefined : facts.namedDevice(effect.device);
+  return targetText([effect.target], device ? [device] : [], { reads: readsIn([effect]) });
+}
+
+/** Returns the new content of a value, such as `is on: yes` or `heating setpoint: 21`. */
+export function contentText({ value, becomes, isCopy }: Act): string {
+  const name = readableWords(value.split('/').at(-1) ?? value);
+  if (becomes === undefined) return isCopy ? `${name}: as the sensor shows` : `${name}: changed`;
+  return `${name}: ${plainText(becomes)}`;
+}
+
+function plainText(value: Json): string {
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  return typeof value === 'string' ? readableWords(value) : String(value);
+}
+
+/** Returns a line of the timeline: when an automation does what. */
+export function timelineEntry({ automation }: Behaviour, does: string, times: WeekTimes): TimelineEntry {
+  return { agent_id: automation.id, does, windows: windowsOf(times) };
+}

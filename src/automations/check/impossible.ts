@@ -1,0 +1,128 @@
+import { parseDeviceId, parseSensorId } from '../../core/devices/device-names.ts';
+import type { Condition } from '../automation-schema.ts';
+import type { Behaviour } from './behaviour.ts';
+import type { CheckPorts } from './check-ports.ts';
+import { automationNames, deviceName, type Finding, quotedName, sensorName, targetsOf, timelineEntry } from './finding.ts';
+import { both, isPossible, type Situation, situationsOf } from './situations.ts';
+import type { Start } from './starts.ts';
+import { between, commonRange, exactly, isNoValue, joinedRange, rangeText, type ValueRange } from './value-range.ts';
+import { isEmpty, NEVER, timesText } from './week-times.ts';
+
+/** Returns conditions that never hold, with each other or with a trigger. */
+export function neverHolding(behaviour: Behaviour, ports: CheckPorts): readonly Finding[] {
+  const { conditions } = behaviour.automation.plan;
+  const whole = situationsOf(conditions, ports);
+  if (!whole.some(isPossible))
+    return [findingOf(behaviour, { kind: 'never_holds', ports, sentence: clashSentence(whole, ports), devices: [] })];
+  const dead = behaviour.starts.filter(({ own, situations }) => isPossible(own) && situations.length === 0);
+  return dead.map((start) => {
+    const sentence = `${triggerText(start, ports)} it never runs, because a condition does not hold then: ${clashSentence(
+      whole.map((situation) => both(start.own, situation)),
+      ports,
+    )}`;
+    return findingOf(behaviour, { kind: 'never_holds', ports, sentence, devices: [] });
+  });
+}
+
+/** Returns why none of the situations is possible, by the first of them. */
+function clashSentence([situation]: readonly Situation[], ports: CheckPorts): string {
+  if (!situation) return 'no condition can hold';
+  for (const [key, range] of situation.facts) {
+    if (!isNoValue(range)) continue;
+    const [kind, id = ''] = key.split(' ');
+    return `${kind === 'reading' ? sensorName(id, ports) : key} would need two values at once that exclude each other`;
+  }
+  return 'the times have no minute in common';
+}
+
+function triggerText({ trigger, own }: Start, ports: CheckPorts): string {
+  if (trigger.type === 'reading') return `When ${sensorName(trigger.sensor_id, ports)} sets it off,`;
+  return isEmpty(own.times) ? 'Then' : `When it is set off ${timesText(own.times)},`;
+}
+
+/** Returns triggers and conditions about something that never comes: what is gone, or a value that the sensor never shows. */
+export function neverComing(behaviour: Behaviour, ports: CheckPorts): readonly Finding[] {
+  const triggers = behaviour.automation.plan.triggers.flatMap((trigger) => obstacle(trigger, ports) ?? []);
+  const conditions = behaviour.automation.plan.conditions.flatMap((condition) => obstacle(condition, ports) ?? []);
+  return [...triggers, ...conditions].map(({ why, device }) =>
+    findingOf(behaviour, { kind: 'never_comes', ports, sentence: why, devices: [device] }),
+  );
+}
+
+interface Obstacle {
+  readonly why: string;
+  readonly device: string;
+}
+
+function obstacle(about: Start['trigger'] | Condition, ports: CheckPorts): Obstacle | undefined {
+  if ('sensor_id' in about) return sensorObstacle(about, ports);
+  if (!('device_id' in about)) return undefined;
+  const device = about.device_id;
+  if (!ports.devices.get(parseDeviceId(device))) return { device, why: `there is no device ${JSON.stringify(device)} any more` };
+  return about.type === 'device_event' ? eventObstacle(about, ports) : undefined;
+}
+
+function sensorObstacle(about: Extract<Start['trigger'] | Condition, { sensor_id: string }>, ports: CheckPorts): Obstacle | undefined {
+  const id = about.sensor_id;
+  const sensor = parseSensorId(id);
+  const device = ports.readings.current(sensor)?.sensor.device ?? id.split('/', 1)[0] ?? '';
+  if (!ports.readings.current(sensor)) return { device, why: `there is no sensor ${JSON.stringify(id)} any more` };
+  const shown = shownRange(id, ports);
+  const [wanted] = situationsOf([{ ...about, type: 'reading' } as Condition], ports);
+  const range = wanted?.facts.get(`reading ${id}`);
+  if (!shown || !range || !isNoValue(commonRange(shown, range))) return undefined;
+  return { device, why: `${sensorName(id, ports)} is never ${rangeText(range)}: it shows ${rangeText(shown)}` };
+}
+
+/** Returns the values that a sensor can show, by the schema of its value; undefined if that says nothing about them. */
+function shownRange(id: string, { values, readings }: CheckPorts): ValueRange | undefined {
+  const sensor = parseSensorId(id);
+  const schema = values.shownBy(sensor)?.schema;
+  const texts = enumOf(schema);
+  if (texts.length > 0) return texts.map(exactly).reduce(joinedRange);
+  const [minimum, maximum] = [numberOf(schema?.minimum), numberOf(schema?.maximum)];
+  if (minimum !== undefined || maximum !== undefined) return between(minimum, maximum);
+  if (schema?.type === 'boolean' || (Array.isArray(schema?.type) && schema.type.includes('boolean'))) return between(0, 1);
+  return readings.current(sensor)?.sensor.unit === '%' ? between(0, 100) : undefined;
+}
+
+function enumOf(schema: Readonly<Record<string, unknown>> | undefined): readonly (string | number | boolean)[] {
+  const listed = Array.isArray(schema?.enum) ? schema.enum : [];
+  // A device that is newer than the data model may show a number where the model has names, which no automation waits for.
+  const named = Array.isArray(schema?.anyOf) ? schema.anyOf.flatMap((one: { enum?: readonly unknown[] }) => one.enum ?? []) : [];
+  return [...listed, ...named].filter((one) => typeof one === 'string' || typeof one === 'number' || typeof one === 'boolean');
+}
+
+function numberOf(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}
+
+function eventObstacle(
+  { device_id: device, event, cluster }: Extract<Start['trigger'], { type: 'device_event' }>,
+  ports: CheckPorts,
+): Obstacle | undefined {
+  const known = ports.values.eventsOf(parseDeviceId(device));
+  if (!known || known.some((one) => (cluster === undefined ? one.endsWith(`/${event}`) : one === `${cluster}/${event}`))) return undefined;
+  const names = [...new Set(known.map((one) => one.split('/')[1]))].join(', ') || 'none';
+  return { device, why: `${deviceName(device, ports)} sends no event ${event}; its events are: ${names}` };
+}
+
+interface Impossible {
+  readonly kind: 'never_holds' | 'never_comes';
+  readonly sentence: string;
+  readonly devices: readonly string[];
+  readonly ports: CheckPorts;
+}
+
+function findingOf(behaviour: Behaviour, { kind, sentence, devices, ports }: Impossible): Finding {
+  const isDead = kind === 'never_holds' ? 'Change the condition, or take it out' : 'Name another sensor, device, event or value';
+  return {
+    kind,
+    severity: 'warning',
+    automations: automationNames(behaviour),
+    targets: targetsOf(devices, ports),
+    timeline: [timelineEntry(behaviour, 'nothing', NEVER)],
+    sentence: `${quotedName(behaviour.automation)}: ${sentence}`,
+    fix: isDead,
+  };
+}

@@ -1,0 +1,91 @@
+import { deviceElement } from '../../core/devices/action-descriptions.ts';
+import type { Act } from './acts.ts';
+import type { Behaviour } from './behaviour.ts';
+import type { CheckPorts } from './check-ports.ts';
+import { automationNames, deviceName, type Finding, quotedName, targetsOf, timelineEntry } from './finding.ts';
+import { timesOfAct } from './opposite-effects.ts';
+import type { Start } from './starts.ts';
+
+/** Switchings per hour that a part of a kind stands for years: relays and motors wear, locks and valves run on batteries. */
+const SWITCHINGS_PER_HOUR: Readonly<Record<string, number>> = {
+  OnOff: 12,
+  DoorLock: 6,
+  WindowCovering: 6,
+  ClosureControl: 6,
+  ValveConfigurationAndControl: 6,
+  Thermostat: 12,
+  FanControl: 30,
+  PumpConfigurationAndControl: 12,
+};
+/** The same for lights, which switch without a motor. */
+const LIGHT_SWITCHINGS = 120;
+const OTHER_SWITCHINGS = 120;
+const HOUR_SECONDS = 3600;
+const HOUR_MS = 3_600_000;
+
+/** Returns the devices that an automation switches more often than their kind stands. */
+export function wearOf(behaviour: Behaviour, ports: CheckPorts): readonly Finding[] {
+  const runs = runsPerHour(behaviour);
+  if (runs === 0) return [];
+  const found = new Map<string, Finding>();
+  for (const acts of behaviour.acts.values()) {
+    const [act] = acts;
+    if (!act || found.has(act.device)) continue;
+    const perHour = Math.round(runs * changesPerRun(acts));
+    const bound = boundOf(act, ports);
+    if (perHour > bound) found.set(act.device, findingOf(behaviour, act, { perHour, bound, ports }));
+  }
+  return [...found.values()];
+}
+
+/**
+ * Returns how often an automation runs by itself in an hour, at most. Only triggers that come again and again for certain count: intervals, and
+ * any change of a reading that is a number, since such a reading changes with each report.
+ */
+function runsPerHour({ starts, automation: { plan } }: Behaviour): number {
+  const wanted = starts.filter(({ situations }) => situations.length > 0).map(ratePerHour);
+  const longest = plan.cooldownMs === 0 ? plan.maxRunsPerHour : Math.min(plan.maxRunsPerHour, HOUR_MS / plan.cooldownMs);
+  return Math.min(
+    wanted.reduce((sum, rate) => sum + rate, 0),
+    longest,
+  );
+}
+
+function ratePerHour({ trigger }: Start): number {
+  if (trigger.type === 'every') return HOUR_SECONDS / trigger.seconds;
+  return trigger.type === 'reading' && trigger.changes ? Infinity : 0;
+}
+
+/** Returns how often the value changes in one run, if runs follow each other: what it is at the end of a run is there at the start of the next. */
+function changesPerRun(acts: readonly Act[]): number {
+  return acts.reduce((sum, act, index) => {
+    const before = acts.at(index - 1);
+    const isChange = act.isRelative || act.becomes === undefined || before?.becomes !== act.becomes;
+    return sum + (isChange ? act.step.repeats : act.step.repeats > 1 && acts.length > 1 ? act.step.repeats - 1 : 0);
+  }, 0);
+}
+
+function boundOf(act: Act, { facts }: CheckPorts): number {
+  const cluster = deviceElement(act.effect.target)?.cluster ?? '';
+  if (facts.typesOf(act.device).has('light')) return LIGHT_SWITCHINGS;
+  return SWITCHINGS_PER_HOUR[cluster] ?? OTHER_SWITCHINGS;
+}
+
+interface Wear {
+  readonly perHour: number;
+  readonly bound: number;
+  readonly ports: CheckPorts;
+}
+
+function findingOf(behaviour: Behaviour, act: Act, { perHour, bound, ports }: Wear): Finding {
+  const name = deviceName(act.device, ports);
+  return {
+    kind: 'wear',
+    severity: 'warning',
+    automations: automationNames(behaviour),
+    targets: targetsOf([act.device], ports),
+    timeline: [timelineEntry(behaviour, `${perHour} times an hour`, timesOfAct(behaviour, act))],
+    sentence: `${quotedName(behaviour.automation)} switches ${name} up to ${perHour} times an hour; more than ${bound} an hour wear it`,
+    fix: 'Let it run less often: a longer interval or cooldown_seconds, a smaller max_runs_per_hour, or a limit instead of any change',
+  };
+}

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import type { JsonObject } from '../../../src/core/json.ts';
+import { codeOf, ENOUGH, resultOf, SENSOR, startedFixture, WHEN_HOT } from '../agent-fixture.ts';
+
+const NEVER: JsonObject = { ...WHEN_HOT, conditions: [{ type: 'reading', sensor_id: SENSOR, below: 20 }] };
+const DANGEROUS: JsonObject = { ...WHEN_HOT, actions: [{ tool: 'matter:lamp_unlock' }] };
+
+test('a draft is checked and nothing is made', async () => {
+  const fixture = await startedFixture();
+  const answer = resultOf(await fixture.call('hub:check_automation', { config: NEVER, permissions: ENOUGH }));
+  expect(answer.conflicts).toMatchObject([{ kind: 'never_holds', severity: 'warning', automations: [{ agent_id: 'draft' }] }]);
+  expect(resultOf(await fixture.call('list_agents')).agents).toEqual([]);
+  expect(resultOf(await fixture.call('hub:check_automation', { config: WHEN_HOT, permissions: ENOUGH }))).toEqual({ conflicts: [] });
+});
+
+test('spawn_agent makes an automation all the same and answers what may go wrong', async () => {
+  const fixture = await startedFixture();
+  const spawned = resultOf(await fixture.spawn(DANGEROUS));
+  expect(spawned).toMatchObject({ agent_id: 'auto', status: 'active', conflicts: [{ kind: 'waits_at_night' }] });
+  expect(resultOf(await fixture.call('spawn_agent', { agent_type: 'external', name: 'bob', permissions: ENOUGH }))).not.toHaveProperty(
+    'conflicts',
+  );
+});
+
+test('a draft needs the permission to make agents, gets no more than the caller has, and tells nothing that the caller may not see', async () => {
+  const fixture = await startedFixture();
+  const draft = (config: JsonObject, permissions: readonly string[], by: ReturnType<typeof fixture.agentWith>) =>
+    fixture.call('hub:check_automation', { config, permissions: [...permissions] }, by);
+  expect(codeOf(await draft(WHEN_HOT, ENOUGH, fixture.agentWith('eve', ENOUGH)))).toBe('TOOL_NOT_FOUND');
+  const spawner = fixture.agentWith('spawner', ['agent:spawn', 'device:control:lamp']);
+  expect(codeOf(await draft(WHEN_HOT, ENOUGH, spawner))).toBe('PERMISSION_DENIED');
+  expect(codeOf(await draft(WHEN_HOT, ['device:control:lamp'], spawner))).toBe('SENSOR_NOT_FOUND');
+});
+
+test('a draft whose permissions do not show it its sensor is told so', async () => {
+  const fixture = await startedFixture();
+  const answer = resultOf(await fixture.call('hub:check_automation', { config: WHEN_HOT, permissions: ['device:control:lamp'] }));
+  expect(answer.conflicts).toMatchObject([{ kind: 'lacks_permission', sentence: expect.stringContaining(SENSOR) }]);
+});

@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest';
+import { checkAutomation } from '../../../src/automations/check/automation-check.ts';
+import type { JsonObject } from '../../../src/core/json.ts';
+import { processorMs } from '../../processor-time.ts';
+import { automation, homePorts } from './home-fixture.ts';
+import { ROOMS } from './home-plan.ts';
+
+const at = (time: string): JsonObject => ({ type: 'time', at: time });
+const lamp = (word: 'on' | 'off') => ({ tool: `matter:hall_lamp_turn_${word}` });
+const check = (config: JsonObject, living: readonly JsonObject[] = []) =>
+  checkAutomation(
+    automation('new', config),
+    living.map((one, index) => automation(`old-${index}`, one)),
+    homePorts(),
+  );
+
+test('a conflict names the pair, the lamp, when each acts, and what to do', () => {
+  const [finding, ...more] = check({ trigger: at('22:00'), actions: [lamp('off')] }, [{ trigger: at('22:00'), actions: [lamp('on')] }]);
+  expect(more).toEqual([]);
+  const windows = [{ days: ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'], from: '22:00', to: '22:01' }];
+  expect(finding).toEqual({
+    kind: 'opposite_effects',
+    severity: 'warning',
+    automations: [
+      { agent_id: 'new', name: 'new' },
+      { agent_id: 'old-0', name: 'old-0' },
+    ],
+    targets: [{ id: 'hall-lamp', name: 'hall lamp' }],
+    timeline: [
+      { agent_id: 'new', does: 'Turn off hall lamp', windows },
+      { agent_id: 'old-0', does: 'Turn on hall lamp', windows },
+    ],
+    sentence: '"new" and "old-0" want different things of hall lamp at 22:00 every day: is on: no and is on: yes',
+    fix: 'Let only one of them act on hall lamp at that time: give one a condition that excludes the other, or another time',
+  });
+});
+
+test('of an automation that the caller may not see, a conflict tells neither its name nor its times', () => {
+  const hidden = {
+    ...automation('secret-id', { trigger: at('22:00'), actions: [lamp('on')] }),
+    name: 'an automation',
+    isHidden: true,
+  } as const;
+  const findings = checkAutomation(automation('new', { trigger: at('22:00'), actions: [lamp('off')] }), [hidden], homePorts());
+  expect(findings).toMatchObject([{ kind: 'opposite_effects', automations: [{ agent_id: 'new' }], timeline: [{ agent_id: 'new' }] }]);
+  expect(JSON.stringify(findings)).not.toContain('secret-id');
+});
+
+test('an automation that undoes its own step in the same run is found; one lamp after the whole scene is meant so', () => {
+  expect(check({ trigger: at('22:00'), actions: [lamp('on'), lamp('off')] })).toMatchObject([
+    { kind: 'opposite_effects', severity: 'warning' },
+  ]);
+  expect(check({ trigger: at('22:00'), actions: [{ tool: 'matter:scene_night' }, lamp('on')] })).toEqual([]);
+});
+
+test('a state and a time that only may meet give a note, the same moment a warning', () => {
+  const warm = { trigger: { type: 'reading', sensor_id: 'hall-sensor/temperature', above: 25 }, actions: [lamp('on')] };
+  expect(check({ trigger: at('12:00'), actions: [lamp('off')] }, [warm])).toMatchObject([{ severity: 'note' }]);
+  expect(check({ ...warm, actions: [lamp('off')] }, [warm])).toMatchObject([{ severity: 'warning' }]);
+});
+
+test('a loop over three automations is found, and each way is in its sentence', () => {
+  const becomes = (device: string, on: boolean): JsonObject => ({ type: 'reading', sensor_id: `${device}/is_on`, equals: on });
+  const living = [
+    { trigger: becomes('hall-lamp', false), actions: [{ tool: 'matter:bath_plug_turn_on' }] },
+    { trigger: becomes('bath-plug', true), actions: [{ tool: 'matter:bath_plug_turn_off' }, lamp('on')] },
+  ];
+  const findings = check({ trigger: becomes('hall-lamp', true), actions: [lamp('off')] }, living);
+  expect(findings.filter(({ kind }) => kind === 'loop')).toMatchObject([{ severity: 'warning', automations: [{}, {}, {}] }]);
+});
+
+test('an automation that this one replaces is not compared with it', () => {
+  const old = automation('new', { trigger: at('22:00'), actions: [lamp('on')] });
+  expect(checkAutomation(automation('new', { trigger: at('22:00'), actions: [lamp('off')] }), [old], homePorts())).toEqual([]);
+});
+
+/** An automation with some triggers, conditions and steps that change with its number. */
+function busy(number: number): JsonObject {
+  const [room, other] = [ROOMS[number % 6], ROOMS[(number + 1) % 6]];
+  const comparison = number % 2 === 0 ? { above: 18 + (number % 7) } : { below: 18 + (number % 7) };
+  return {
+    trigger: [
+      at(`${String(6 + (number % 16)).padStart(2, '0')}:15`),
+      { type: 'reading', sensor_id: `${room}-sensor/temperature`, ...comparison },
+    ],
+    conditions: [{ type: 'time', after: '06:00', before: '22:30' }],
+    actions: [
+      { tool: `matter:${room}_lamp_turn_${number % 2 === 0 ? 'on' : 'off'}` },
+      { tool: `matter:${room}_heating_set`, params: { value: 17 + (number % 5) } },
+      { tool: `matter:${other}_cover_open` },
+      { tool: 'matter:scene_night' },
+    ],
+  };
+}
+
+test('one more automation among 64 is checked within 50 ms of the processor', async () => {
+  const ports = homePorts();
+  const took: number[] = [];
+  for (let round = 0; round < 10; round++) {
+    const living = Array.from({ length: 64 }, (_, number) => automation(`old-${number}`, busy(number)));
+    took.push(await processorMs(() => checkAutomation(automation('new', busy(3)), living, ports)));
+  }
+  const best = Math.min(...took);
+  console.log(`One more automation among 64: ${best.toFixed(1)} ms`);
+  expect(best).toBeLessThanOrEqual(50);
+});
