@@ -31,6 +31,8 @@ const USE_NOTED_MS = 15 * 60_000;
 const MAX_NOTED = 1_024;
 const MAX_GRANTS = 256;
 const MAX_OF_PERSON = 32;
+/** Grants that each person may give even if others have given so many that the hub has MAX_GRANTS. */
+const ALWAYS_OF_PERSON = 4;
 /** Number of renewals of one grant within an hour. A client needs one or two. */
 const MAX_RENEWALS = 60;
 const HOUR_MS = 3_600_000;
@@ -118,10 +120,11 @@ export class OAuthGrants implements Service {
   /** Throws CONFLICT if the person or the hub has too many grants. */
   requireRoom(person: string): void {
     const all = this.list();
-    if (all.filter((grant) => grant.person === person).length >= MAX_OF_PERSON) {
+    const own = all.filter((grant) => grant.person === person).length;
+    if (own >= MAX_OF_PERSON) {
       throw new AtmoError('CONFLICT', `A person may give access to ${MAX_OF_PERSON} applications; end one that is not needed any more`);
     }
-    if (all.length < MAX_GRANTS) return;
+    if (all.length < MAX_GRANTS || own < ALWAYS_OF_PERSON) return;
     throw new AtmoError('CONFLICT', `${MAX_GRANTS} applications have access to this hub, which is the most; somebody has to end one`);
   }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { GrantedTokens } from '../../../src/auth/oauth/access-tokens.ts';
 import { OWNER } from '../../../src/core/auth/principal.ts';
+import { objectOf } from '../../../src/core/json.ts';
 import { HOST, TOKEN } from '../../http/http-fixture.ts';
 import { ANN, browser, TIM } from '../people/people-fixture.ts';
 import { tokenServices } from '../tokens/token-fixture.ts';
@@ -245,6 +246,22 @@ describe('an access', () => {
     lab.tokens.issuer.issue({ agentId: 'claude-ai', permissions: ['device:read:*'], ttlMs: 3_600_000 }, lab.tokens.issuer.principalOf(ann));
     const { access: ofAnn } = await lab.connected({ token: ann });
     expect(lab.tokens.issuer.inspect(ofAnn).principal.id).toBe('ann/claude-ai-2');
+  });
+
+  test('can be given by a person to four applications also where others have filled the hub', async () => {
+    const lab = await oauthLab();
+    await lab.connected();
+    const [{ key, value } = { key: '', value: {} }] = lab.store.entries('oauth.grants');
+    const copyTo = (person: string, count: number) => {
+      for (let index = 0; index < count; index++) lab.store.set('oauth.grants', `${person}-${index}`, { ...objectOf(value), person });
+    };
+    for (let child = 0; child < 8; child++) copyTo(`child-${child}`, 32);
+    lab.store.delete('oauth.grants', key);
+    copyTo('tim', 3);
+    expect(() => lab.grants.requireRoom('tim')).not.toThrow();
+    copyTo('tim', 4);
+    expect(() => lab.grants.requireRoom('tim')).toThrow(/256 applications/);
+    expect(() => lab.grants.requireRoom('child-0')).toThrow(/32 applications/);
   });
 
   test('nobody can make an agent with the name of an application, not even after its access has ended', async () => {
