@@ -93,6 +93,18 @@ const PLACES: readonly Place[] = [
     ],
   },
   {
+    file: 'src/auth/oauth/hourly-rate.ts',
+    rows: [['one source makes the hub fetch and register for all', 'one.source === source', 'one.source === ""']],
+  },
+  {
+    file: 'src/auth/tokens/token-issuer.ts',
+    rows: [['an agent gets the name of an application', '!this.#ports.isApplication(agentId)', 'agentId !== ""']],
+  },
+  {
+    file: 'src/http/routes/page-preference-routes.ts',
+    rows: [['an application writes what its person chose', "principal.id.includes('/')", "principal.id === ''"]],
+  },
+  {
     file: 'src/auth/oauth/consent-service.ts',
     rows: [
       [
@@ -526,6 +538,7 @@ const PLACES: readonly Place[] = [
   {
     file: 'src/auth/people/people-service.ts',
     rows: [
+      ['a person gets the name of an agent', 'signIn === undefined && agentId === name', 'signIn === undefined && agentId === "" && name'],
       [
         'an invitation serves two browsers',
         'if (known && (known.key !== key || known.endedAtMs !== undefined))',
