@@ -151,7 +151,16 @@ function clientRoutes({ endpoints }: AuthorizationServer): readonly Route[] {
 
 const CONSENT_REQUEST = {
   description: 'what the person is asked, or `redirect_to` for a mistake that goes to the client',
-  schema: { type: 'object', properties: { request_id: TEXT, client: { type: 'object' }, choices: { type: 'object' }, redirect_to: TEXT } },
+  schema: {
+    type: 'object',
+    properties: {
+      request_id: TEXT,
+      client: { type: 'object' },
+      asks_for: { type: 'object' },
+      choices: { type: 'object' },
+      redirect_to: TEXT,
+    },
+  },
 } as const;
 const CHOICE = { type: 'object', description: 'docs/oauth.md' } as const;
 const AGREEMENT = {
