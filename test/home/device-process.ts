@@ -73,7 +73,7 @@ export class DeviceProcess {
 
   async #ready(child: ChildProcess): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const failed = (): void => reject(new AtmoError('TIMEOUT', `The device process did not start; see ${this.#logFile}`));
+    const failed = (): void => reject(new AtmoError('TIMEOUT', `The device process has not started within 110 s, or has ended; its log ${this.#logEnd()}`));
     const timer = setTimeout(failed, START_TIMEOUT_MS);
     child.once('exit', failed);
     createInterface({ input: child.stdout ?? process.stdin }).on('line', (line) => {
