@@ -738,6 +738,21 @@ const PLACES: readonly Place[] = [
     ],
   },
   {
+    file: 'src/bridge/bridge-entry.ts',
+    rows: [
+      [
+        'a bridged scene gets a lock without the word of the owner',
+        "if (present.isDangerous && !chosen.isDangerous) return 'dangerous';",
+        '',
+      ],
+      [
+        'a bridged scene gets more devices without the word of the owner',
+        'present.permissions.every((permission) => chosen.permissions.includes(permission))',
+        'present.permissions.length > 0',
+      ],
+    ],
+  },
+  {
     file: 'src/bridge/ecosystems.ts',
     rows: [
       ['an ecosystem that nobody let in gets tokens', '(!one && !this.#isExpected(bridge))', '(!one && bridge < 0)'],

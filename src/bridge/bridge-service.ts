@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { MeshPorts } from '../calls/mesh-ports.ts';
 import type { ToolCaller } from '../calls/request-and-answer.ts';
 import type { TokenAuthority } from '../core/auth/principal.ts';
 import type { HubContext } from '../core/context.ts';
 import {
   type BridgeCodes,
-  type BridgedEndpoint,
-  type BridgedValues,
   type BridgeNode,
+  type BridgeNodeOptions,
   type BridgeNodes,
   type EcosystemCommand,
   MAX_BRIDGED_PER_NODE,
@@ -16,14 +16,16 @@ import type { ReadingStore } from '../core/devices/sensor-readings.ts';
 import { AtmoError, toAtmoError } from '../core/errors.ts';
 import type { HubEvent } from '../core/events.ts';
 import type { HubProblems } from '../core/health.ts';
-import type { SensorId } from '../core/ids.ts';
 import { type Json, present } from '../core/json.ts';
 import type { Service } from '../core/lifecycle.ts';
-import type { BridgeEntry, BridgeStore, Ecosystem } from './bridge-store.ts';
+import { type BridgeEntry, confirmationRequired, refreshedEntry } from './bridge-entry.ts';
+import type { BridgeStore, Ecosystem } from './bridge-store.ts';
 import { requireOneToken } from './bridge-tokens.ts';
 import { type BridgedThing, callFor, valuesFrom } from './bridged-things.ts';
 import { Ecosystems } from './ecosystems.ts';
+import { OpenBridges } from './open-bridges.ts';
 import { RemoteValues } from './remote-values.ts';
+import { ShownValues } from './shown-values.ts';
 import type { ThingFinder, ThingQuery } from './thing-finder.ts';
 
 /** Time limit of a command. Ecosystems give up after about ten seconds. */
@@ -34,7 +36,7 @@ const SCENE_ON_MS = 1_000;
 
 /** What the bridges use of the hub. */
 export interface BridgeServiceParts extends Pick<HubContext, 'clock' | 'logger' | 'events'> {
-  readonly problems: Pick<HubProblems, 'raise'>;
+  readonly problems: Pick<HubProblems, 'raise' | 'clear'>;
   readonly store: BridgeStore;
   readonly readings: Pick<ReadingStore, 'current'>;
   readonly tokens: TokenAuthority;
@@ -45,25 +47,47 @@ export interface BridgeServiceParts extends Pick<HubContext, 'clock' | 'logger' 
   readonly nodes: BridgeNodes;
 }
 
+/** A bridge, and why it is not open. */
+interface BridgeState {
+  readonly bridge: number;
+  readonly problem?: string;
+}
+
+/** Options of the bridges. */
+export interface BridgeServiceOptions {
+  readonly hubName: string;
+  /** UDP port of the first bridge; each further one has the next. If undefined, the kernel chooses them. */
+  readonly firstPort: number | undefined;
+}
+
 /** Presents the chosen things to other Matter ecosystems, and carries out the commands of these as calls of their own agents. */
 export class BridgeService implements Service {
   readonly #parts: BridgeServiceParts;
   readonly #hubName: string;
   readonly #ecosystems: Ecosystems;
-  readonly #nodes = new Map<number, BridgeNode>();
+  readonly #open: OpenBridges;
+  readonly #shown: ShownValues;
   readonly #remote = new Map<string, RemoteValues>();
-  /** Values of things of other hubs, by hub and sensor. */
-  readonly #remoteValues = new Map<string, Json>();
   #things: readonly BridgeEntry[] = [];
   #stops: readonly (() => void)[] = [];
   #cancelRenewal = () => {};
   /** Settles when the last change of the bridges has ended. The next one waits for it. */
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(parts: BridgeServiceParts, hubName: string) {
+  constructor(parts: BridgeServiceParts, { hubName, firstPort }: BridgeServiceOptions) {
+    const { clock, logger, problems, store, nodes, readings, mesh, tokens } = parts;
     this.#parts = parts;
     this.#hubName = hubName;
-    this.#ecosystems = new Ecosystems({ store: parts.store, tokens: parts.tokens, clock: parts.clock });
+    this.#ecosystems = new Ecosystems({ store, tokens, clock });
+    this.#shown = new ShownValues({ readings, mesh });
+    this.#open = new OpenBridges(
+      { clock, logger, problems, store, nodes, firstPort },
+      {
+        optionsOf: (bridge) => this.#optionsOf(bridge),
+        endpointsOf: (bridge) => this.#on(bridge).map((entry) => this.#shown.endpointOf(entry)),
+        onRetry: (bridge) => this.#soon(bridge, () => this.#retry(bridge)),
+      },
+    );
   }
 
   /** Starts the bridges that have things or ecosystems. One that cannot start is reported, and the hub runs without it. */
@@ -80,9 +104,8 @@ export class BridgeService implements Service {
       tokens.onRevoked((tokenId) => this.#onRevoked(tokenId)),
     ];
     this.#things = store.things();
-    const numbers = new Set([...this.#things, ...store.ecosystems()].map(({ bridge }) => bridge));
-    for (const number of numbers) await this.#inTurn(() => this.#open(number)).catch((thrown) => this.#report(number, thrown));
     this.#refreshThings();
+    for (const number of this.#needed()) await this.#inTurn(() => this.#start(number)).catch((thrown) => this.#open.report(number, thrown));
     this.#renewDaily();
   }
 
@@ -99,11 +122,7 @@ export class BridgeService implements Service {
     this.#cancelRenewal();
     for (const stop of this.#stops) stop();
     for (const remote of this.#remote.values()) remote[Symbol.dispose]();
-    await this.#inTurn(async () => {
-      const nodes = [...this.#nodes.values()];
-      this.#nodes.clear();
-      await Promise.all(nodes.map((node) => node[Symbol.asyncDispose]()));
-    });
+    await this.#inTurn(() => this.#open[Symbol.asyncDispose]());
   }
 
   things(): readonly BridgeEntry[] {
@@ -114,13 +133,24 @@ export class BridgeService implements Service {
     return this.#ecosystems.list();
   }
 
-  isReachable({ hub, device }: BridgedThing): boolean {
-    if (hub === undefined) return device === undefined || this.#sensorReachable(device);
-    const peer = this.#parts.mesh.view.peers().find(({ id }) => id === hub);
-    return peer?.isReachable === true && peer.devices.some(({ id, isReachable }) => id === device && isReachable);
+  isReachable(entry: BridgeEntry): boolean {
+    return this.#shown.isReachable(entry);
   }
 
-  /** Puts things on the bridges. Things that are there already stay as they are. Rejects like `ThingFinder.find`. */
+  /** Returns the bridges that are needed, sorted by number. One that could not open has a problem, in words for its owner. */
+  bridges(): readonly BridgeState[] {
+    return this.#needed().map((bridge) => ({ bridge, ...present({ problem: this.#open.problemOf(bridge) }) }));
+  }
+
+  #needed(): readonly number[] {
+    const numbers = [...this.#things, ...this.#parts.store.ecosystems()].map(({ bridge }) => bridge);
+    return [...new Set(numbers)].sort((a, b) => a - b);
+  }
+
+  /**
+   * Puts things on the bridges. A thing that is there already keeps its identity; it is suspended no longer. Rejects like `ThingFinder.find`,
+   * and with CONFLICT for a dangerous thing unless `mayBeDangerous`.
+   */
   add(query: ThingQuery, { mayBeDangerous }: { readonly mayBeDangerous: boolean }): Promise<readonly BridgeEntry[]> {
     return this.#inTurn(async () => {
       const found = await this.#parts.finder.find(query);
@@ -128,9 +158,12 @@ export class BridgeService implements Service {
       if (dangerous && !mayBeDangerous) throw confirmationRequired(dangerous);
       for (const { name, permissions } of found) requireOneToken(name, permissions);
       const added: BridgeEntry[] = [];
-      for (const thing of found) added.push(this.#entryOf(thing.key) ?? (await this.#put(thing)));
-      this.#grantAll();
-      this.#followOthers();
+      try {
+        for (const thing of found) added.push(await this.#choose(thing));
+      } finally {
+        this.#grantAll();
+        this.#followOthers();
+      }
       return added;
     });
   }
@@ -139,26 +172,24 @@ export class BridgeService implements Service {
   remove(text: string): Promise<BridgeEntry> {
     return this.#inTurn(async () => {
       const entry = this.#parts.store.requireThing(text);
-      this.#parts.store.deleteThing(entry.id);
-      this.#things = this.#parts.store.things();
+      this.#delete(entry);
       this.#grantAll();
-      const { hub, sensors } = entry.thing;
-      for (const sensor of Object.values(sensors)) this.#remoteValues.delete(`${hub}/${sensor}`);
-      await this.#nodes.get(entry.bridge)?.remove(entry.id);
-      await this.#closeUnused(entry.bridge);
       this.#followOthers();
+      await this.#open.get(entry.bridge)?.remove(entry.id);
+      await this.#closeUnused(entry.bridge);
       return entry;
     });
   }
 
-  /** Opens a bridge for commissioning. Rejects with NOT_FOUND if it has no things. */
+  /** Opens a bridge for commissioning. Rejects with NOT_FOUND if it has no things, and with the reason if it cannot open. */
   openWindow(bridge: number, seconds: number): Promise<BridgeCodes> {
     return this.#inTurn(async () => {
-      const node = this.#nodes.get(bridge);
+      if (this.#on(bridge).length === 0)
+        throw new AtmoError('NOT_FOUND', `There is no bridge ${bridge}; choose things for it first, with atmo bridge add`);
+      const node = await this.#start(bridge);
       const openedAtMs = this.#parts.clock.now();
-      if (node) this.#parts.store.putWindow(bridge, { openedAtMs, untilMs: openedAtMs + seconds * 1000 });
-      if (node) return node.openWindow(seconds);
-      throw new AtmoError('NOT_FOUND', `There is no bridge ${bridge}; choose things for it first, with atmo bridge add`);
+      this.#parts.store.putWindow(bridge, { openedAtMs, untilMs: openedAtMs + seconds * 1000 });
+      return node.openWindow(seconds);
     });
   }
 
@@ -173,85 +204,119 @@ export class BridgeService implements Service {
   }
 
   async #leave({ bridge, fabricIndex }: Ecosystem): Promise<void> {
-    await this.#nodes.get(bridge)?.removeEcosystem(fabricIndex);
+    await this.#open.get(bridge)?.removeEcosystem(fabricIndex);
     await this.#closeUnused(bridge);
   }
 
-  async #put(thing: BridgedThing): Promise<BridgeEntry> {
-    const bridge = this.#freeBridge();
-    await this.#open(bridge);
-    const entry = { id: randomBytes(16).toString('hex'), bridge, thing };
-    await this.#nodes.get(bridge)?.put(this.#endpointOf(entry));
-    this.#parts.store.putThing(entry);
-    this.#things = this.#parts.store.things();
-    return entry;
+  /**
+   * Puts a thing on its bridge, or accepts what one that is there has become. It is stored before it is shown: an ecosystem never sees a
+   * thing that the hub does not know. If it cannot be shown, a new one is not chosen at all.
+   */
+  async #choose(thing: BridgedThing): Promise<BridgeEntry> {
+    const before = this.#things.find((entry) => entry.thing.key === thing.key);
+    const { id, bridge, endpointNumber } = before ?? { id: randomBytes(16).toString('hex'), bridge: this.#freeBridge() };
+    const node = await this.#start(bridge);
+    const entry = { id, bridge, thing, ...present({ endpointNumber }) };
+    this.#store(entry);
+    try {
+      return await this.#show(node, entry);
+    } catch (thrown) {
+      if (!before) this.#delete(entry);
+      throw thrown;
+    }
   }
 
-  #entryOf(key: string): BridgeEntry | undefined {
-    return this.#things.find(({ thing }) => thing.key === key);
+  /** Shows a thing with all its values, and keeps the number of its endpoint, which ecosystems remember. */
+  async #show(node: BridgeNode, entry: BridgeEntry): Promise<BridgeEntry> {
+    const endpointNumber = await node.put(this.#shown.endpointOf(entry));
+    const numbered = { ...entry, endpointNumber };
+    if (entry.endpointNumber !== endpointNumber) this.#store(numbered);
+    return numbered;
+  }
+
+  #store(entry: BridgeEntry): void {
+    this.#parts.store.putThing(entry);
+    this.#things = this.#parts.store.things();
+  }
+
+  #delete({ id, thing }: BridgeEntry): void {
+    this.#parts.store.deleteThing(id);
+    this.#things = this.#parts.store.things();
+    this.#shown.forget(thing);
+  }
+
+  #on(bridge: number): readonly BridgeEntry[] {
+    return this.#things.filter((entry) => entry.bridge === bridge);
   }
 
   /** Returns the first bridge that has room. */
   #freeBridge(): number {
-    for (let number = 1; ; number++) {
-      if (this.#things.filter(({ bridge }) => bridge === number).length < MAX_BRIDGED_PER_NODE) return number;
-    }
+    for (let number = 1; ; number++) if (this.#on(number).length < MAX_BRIDGED_PER_NODE) return number;
   }
 
-  async #open(number: number): Promise<void> {
-    if (this.#nodes.has(number)) return;
-    const endpoints = this.#things.filter(({ bridge }) => bridge === number).map((entry) => this.#endpointOf(entry));
-    const options = {
-      number,
-      name: number === 1 ? this.#hubName : `${this.#hubName} ${number}`,
-      ...present({ port: this.#parts.store.portOf(number) }),
-      onCommand: (command: EcosystemCommand) => this.#carryOut(number, command),
-      onEcosystemsChanged: () => this.#soon(number, async () => this.#settle(number)),
-      onReset: () => this.#soon(number, () => this.#putAll(number)),
-    };
-    const node = await this.#parts.nodes.open(options, endpoints);
-    this.#nodes.set(number, node);
-    this.#parts.store.putPort(number, node.port);
+  /** Opens a bridge if it is not open. Rejects with the reason if it cannot open; it is then tried again later. */
+  async #start(bridge: number): Promise<BridgeNode> {
+    const open = this.#open.get(bridge);
+    if (open) return open;
+    const node = await this.#open.open(bridge);
     // matter.js begins with the values that it stored last, not with those that it was given.
-    await this.#putAll(number);
-    await this.#settle(number);
+    await this.#putAll(bridge);
+    await this.#settle(bridge);
+    return node;
   }
 
-  async #putAll(number: number): Promise<void> {
-    const node = this.#nodes.get(number);
-    for (const entry of this.#things) if (entry.bridge === number) await node?.put(this.#endpointOf(entry));
+  async #retry(bridge: number): Promise<void> {
+    await (this.#isUsed(bridge) ? this.#start(bridge) : this.#open.erase(bridge));
+  }
+
+  #optionsOf(bridge: number): Omit<BridgeNodeOptions, 'number' | 'port' | 'fixedPort'> {
+    return {
+      name: bridge === 1 ? this.#hubName : `${this.#hubName} ${bridge}`,
+      onCommand: (command) => this.#carryOut(bridge, command),
+      onEcosystemsChanged: () => this.#soon(bridge, () => this.#settle(bridge)),
+      onReset: () => this.#soon(bridge, () => this.#putAll(bridge)),
+    };
+  }
+
+  async #putAll(bridge: number): Promise<void> {
+    const node = this.#open.get(bridge);
+    if (node) for (const entry of this.#on(bridge)) await this.#show(node, entry);
   }
 
   /** Closes a bridge that has neither things nor ecosystems, and deletes its storage. */
-  async #closeUnused(number: number): Promise<void> {
-    const node = this.#nodes.get(number);
-    const isUsed = this.#things.some(({ bridge }) => bridge === number) || (node?.ecosystems().length ?? 0) > 0;
-    if (!node || isUsed) return;
-    this.#nodes.delete(number);
-    await node[Symbol.asyncDispose]();
-    await this.#parts.nodes.erase(number);
+  async #closeUnused(bridge: number): Promise<void> {
+    if (!this.#isUsed(bridge)) await this.#open.erase(bridge);
   }
 
-  async #settle(number: number): Promise<void> {
-    const node = this.#nodes.get(number);
+  #isUsed(bridge: number): boolean {
+    const ecosystems = this.#open.get(bridge)?.ecosystems() ?? this.#parts.store.ecosystems().filter((one) => one.bridge === bridge);
+    return this.#on(bridge).length > 0 || ecosystems.length > 0;
+  }
+
+  async #settle(bridge: number): Promise<void> {
+    const node = this.#open.get(bridge);
     if (!node) return;
-    const left = this.#ecosystems.settle(number, node.ecosystems());
-    this.#grant(number);
+    const left = this.#ecosystems.settle(bridge, node.ecosystems());
+    this.#grant(bridge);
     for (const fabricIndex of left) await node.removeEcosystem(fabricIndex);
   }
 
   #grantAll(): void {
-    for (const number of this.#nodes.keys()) this.#grant(number);
+    for (const bridge of this.#open.numbers()) this.#grant(bridge);
   }
 
-  #grant(number: number): void {
-    const own = this.#things.filter(({ bridge }) => bridge === number);
-    this.#ecosystems.grant(number, new Map(own.map(({ thing }) => [thing.key, thing.permissions])));
+  /** Gives the ecosystems of a bridge what its things need, and takes what they need no longer. */
+  #grant(bridge: number): void {
+    const usable = this.#on(bridge).filter(({ suspended }) => !suspended);
+    this.#ecosystems.grant(bridge, new Map(usable.map(({ thing }) => [thing.key, thing])));
   }
 
   /** Queues work without waiting for it, and reports its failure. An unhandled rejection would end the hub. */
-  #soon(bridge: number, work: () => Promise<void>): void {
-    this.#inTurn(work).catch((thrown: unknown) => this.#report(bridge, thrown));
+  #soon(bridge: number, work: () => Promise<unknown>): void {
+    this.#inTurn(work).then(
+      () => this.#open.recover(bridge),
+      (thrown: unknown) => this.#open.report(bridge, thrown),
+    );
   }
 
   /** Ends an ecosystem whose token was revoked by somebody else. */
@@ -264,9 +329,12 @@ export class BridgeService implements Service {
 
   /** Calls the tool for a command, as the agent of the ecosystem. The call passes all checks that any other call passes. */
   async #carryOut(bridge: number, { endpoint, fabric, action, params }: EcosystemCommand): Promise<void> {
-    const entry = this.#things.find((one) => one.id === endpoint && one.bridge === bridge);
-    if (!entry) throw new AtmoError('PERMISSION_DENIED', 'The owner does not share this any more');
-    const principal = this.#ecosystems.principalOf(bridge, fabric, entry.thing.permissions);
+    const chosen = this.#things.find((one) => one.id === endpoint && one.bridge === bridge);
+    if (!chosen) throw new AtmoError('PERMISSION_DENIED', 'The owner does not share this any more');
+    const entry = this.#refreshed(chosen);
+    if (entry.suspended)
+      throw new AtmoError('PERMISSION_DENIED', 'It has changed since the owner chose it, and is not shared until they choose it again');
+    const principal = this.#ecosystems.principalOf(bridge, fabric, entry.thing);
     const call = callFor(entry.thing, { action, params });
     if (!call) return;
     const answer = await this.#parts.pipeline.call({
@@ -280,67 +348,50 @@ export class BridgeService implements Service {
     if (entry.thing.actor === 'scene') this.#parts.clock.after(SCENE_ON_MS, () => this.#update(entry, { values: { on: false } }));
   }
 
-  #endpointOf({ id, thing }: BridgeEntry): BridgedEndpoint {
-    return { id, kind: thing.kind, name: thing.name, isReachable: this.isReachable(thing), values: this.#valuesOf(thing) };
-  }
-
-  #valuesOf(thing: BridgedThing): BridgedValues {
-    const known = Object.values(thing.sensors).map((sensor) => valuesFrom(thing, sensor, this.#readingOf(thing, sensor)));
-    return Object.assign(thing.actor === 'scene' ? { on: false } : {}, ...known);
-  }
-
-  #readingOf({ hub }: BridgedThing, sensor: string): Json {
-    if (hub !== undefined) return this.#remoteValues.get(`${hub}/${sensor}`) ?? null;
-    return this.#parts.readings.current(sensor as SensorId)?.value ?? null;
-  }
-
-  #sensorReachable(device: string): boolean {
-    const sensors = this.#things.flatMap(({ thing }) =>
-      thing.device === device && thing.hub === undefined ? Object.values(thing.sensors) : [],
-    );
-    const readings = sensors.map((sensor) => this.#parts.readings.current(sensor as SensorId));
-    return readings.every((reading) => reading !== undefined && reading.reachability !== 'unreachable');
-  }
-
   #onReading({ subject, data }: HubEvent): void {
     for (const entry of this.#things) {
-      if (entry.thing.hub === undefined) this.#show(entry, subject, data.value ?? null);
+      if (entry.thing.hub === undefined) this.#showValue(entry, subject, data.value ?? null);
     }
   }
 
   #onRemoteValue(hub: string, sensor: string, value: Json): void {
-    this.#remoteValues.set(`${hub}/${sensor}`, value);
-    for (const entry of this.#things) if (entry.thing.hub === hub) this.#show(entry, sensor, value);
+    this.#shown.keep(hub, sensor, value);
+    for (const entry of this.#things) if (entry.thing.hub === hub) this.#showValue(entry, sensor, value);
   }
 
-  #show(entry: BridgeEntry, sensor: string, value: Json): void {
+  #showValue(entry: BridgeEntry, sensor: string, value: Json): void {
     const values = valuesFrom(entry.thing, sensor, value);
-    if (Object.keys(values).length > 0) this.#update(entry, { values, isReachable: this.isReachable(entry.thing) });
+    if (Object.keys(values).length > 0) this.#update(entry, { values, isReachable: this.isReachable(entry) });
   }
 
   #showReachability(): void {
-    for (const entry of this.#things) this.#update(entry, { isReachable: this.isReachable(entry.thing) });
+    for (const entry of this.#things) this.#update(entry, { isReachable: this.isReachable(entry) });
   }
 
-  /** Shows the present names of things of this hub, and what their commands need now. */
+  /** Shows the present names of things of this hub, and takes away those that can do more than the owner chose. */
   #refreshThings(): void {
-    for (const entry of this.#things) {
-      const now = this.#parts.finder.current(entry.thing.key);
-      if (now && JSON.stringify(now) !== JSON.stringify(entry.thing)) this.#soon(entry.bridge, () => this.#replace(entry, now));
-    }
+    for (const entry of this.#things)
+      if (!isDeepStrictEqual(this.#refreshed(entry), entry)) this.#soon(entry.bridge, () => this.#refresh(entry.id));
   }
 
-  async #replace({ id, bridge }: BridgeEntry, thing: BridgedThing): Promise<void> {
-    if (!this.#things.some((one) => one.id === id)) return;
-    requireOneToken(thing.name, thing.permissions);
-    this.#parts.store.putThing({ id, bridge, thing });
-    this.#things = this.#parts.store.things();
-    this.#grant(bridge);
-    await this.#putAll(bridge);
+  #refreshed(entry: BridgeEntry): BridgeEntry {
+    return refreshedEntry(entry, this.#parts.finder.current(entry.thing));
+  }
+
+  async #refresh(id: string): Promise<void> {
+    const before = this.#things.find((one) => one.id === id);
+    if (!before) return;
+    const entry = this.#refreshed(before);
+    if (entry.suspended && !before.suspended)
+      this.#parts.logger.warn('bridge.thing_suspended', { thing: entry.thing.key, reason: entry.suspended });
+    this.#store(entry);
+    this.#grant(entry.bridge);
+    const node = this.#open.get(entry.bridge);
+    if (node) await this.#show(node, entry);
   }
 
   #update({ id, bridge }: BridgeEntry, change: Parameters<BridgeNode['update']>[1]): void {
-    this.#nodes
+    this.#open
       .get(bridge)
       ?.update(id, change)
       .catch((thrown: unknown) => this.#parts.logger.warn('bridge.not_shown', { thing: id, problem: toAtmoError(thrown).message }));
@@ -370,21 +421,9 @@ export class BridgeService implements Service {
     for (const { id } of held) tokens.revoke(id);
   }
 
-  #report(bridge: number, thrown: unknown): void {
-    const { message } = toAtmoError(thrown);
-    this.#parts.logger.error('bridge.failed', { bridge, problem: message });
-    this.#parts.problems.raise(`bridge ${bridge}`, `The Matter bridge ${bridge} does not work: ${message}`);
-  }
-
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
     const result = this.#last.then(work, work);
     this.#last = result.catch(() => undefined);
     return result;
   }
-}
-
-function confirmationRequired({ name, kind }: BridgedThing): AtmoError {
-  const what = kind === 'lock' ? 'is a lock' : 'can be dangerous';
-  const message = `${name} ${what}. Whoever has one of the ecosystems can then ask for it, guests and voice assistants too. If you want that, add --dangerous (dangerous: true). Each command still needs an approval`;
-  return new AtmoError('CONFLICT', message);
 }

@@ -1,23 +1,15 @@
 import { AtmoError } from '../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, present } from '../core/json.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import { copyJson } from '../tools/schema/plain-json.ts';
+import { type BridgeEntry, SUSPENSIONS } from './bridge-entry.ts';
 import { type HeldToken, parseTokens } from './bridge-tokens.ts';
-import { type BridgedThing, parseThing } from './bridged-things.ts';
+import { parseThing } from './bridged-things.ts';
 
 const THINGS = 'bridge.things';
 const ECOSYSTEMS = 'bridge.ecosystems';
 const READERS = 'bridge.readers';
 const NUMBERS = 'bridge.numbers';
-
-/** A thing that the owner has chosen. */
-export interface BridgeEntry {
-  /** Identifies the thing for ever in all ecosystems: 32 hex digits. */
-  readonly id: string;
-  /** Number of the bridge that presents the thing. */
-  readonly bridge: number;
-  readonly thing: BridgedThing;
-}
 
 /** A fabric that has commissioned a bridge, with the agent as which it calls. `label` was chosen by the other side. */
 export interface Ecosystem {
@@ -56,8 +48,8 @@ export class BridgeStore {
     return found.toSorted((a, b) => a.bridge - b.bridge || a.thing.name.localeCompare(b.thing.name));
   }
 
-  putThing({ id, bridge, thing }: BridgeEntry): void {
-    this.#store.set(THINGS, id, copyJson({ bridge, thing }));
+  putThing({ id, ...entry }: BridgeEntry): void {
+    this.#store.set(THINGS, id, copyJson(entry));
   }
 
   deleteThing(id: string): void {
@@ -154,8 +146,11 @@ export class BridgeStore {
 
 function parseEntry(id: string, value: Json): BridgeEntry | undefined {
   if (!isJsonObject(value)) return undefined;
+  const { bridge, endpointNumber: stored } = value;
   const thing = parseThing(value.thing);
-  return thing && typeof value.bridge === 'number' ? { id, bridge: value.bridge, thing } : undefined;
+  const endpointNumber = typeof stored === 'number' ? stored : undefined;
+  const suspended = SUSPENSIONS.find((reason) => reason === value.suspended);
+  return thing && typeof bridge === 'number' ? { id, bridge, ...present({ endpointNumber, suspended }), thing } : undefined;
 }
 
 function parseEcosystem(agentId: string, value: Json): Ecosystem | undefined {

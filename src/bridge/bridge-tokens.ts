@@ -1,7 +1,7 @@
 import { LONGEST_TOKEN_SECONDS, OWNER, type Principal, type TokenAuthority } from '../core/auth/principal.ts';
 import type { Clock } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
-import { isJsonObject, type Json, textsOf } from '../core/json.ts';
+import { isJsonObject, type Json, present, textsOf } from '../core/json.ts';
 
 /** Bytes of permissions in one token. A token has at most 2,048 bytes in all, so a caller with many things has several tokens. */
 const MAX_PERMISSION_BYTES = 1_200;
@@ -15,10 +15,14 @@ export interface HeldToken {
   readonly text: string;
   readonly expiresAtMs: number;
   readonly permissions: readonly string[];
+  /** Id of the other hub that has the things. The token is sent to that hub, so it says nothing about things of any other one. */
+  readonly hub?: string;
 }
 
+/** What commands to a thing need. `hub` is the other hub that has the thing. */
+export type Need = Pick<HeldToken, 'permissions' | 'hub'>;
 /** What each thing needs, by the key of the thing. */
-export type Needs = ReadonlyMap<string, readonly string[]>;
+export type Needs = ReadonlyMap<string, Need>;
 
 interface TokenParts {
   readonly tokens: TokenAuthority;
@@ -30,13 +34,24 @@ interface TokenParts {
  * and then end the tokens that are not in it any more. Throws VALIDATION_ERROR if one thing alone needs more than a token can hold.
  */
 export function renewedTokens({ tokens, clock }: TokenParts, agentId: string, { held, needs }: TokensToRenew): readonly HeldToken[] {
-  return shares(needs).map((permissions) => {
-    const fitting = held.find(
-      ({ id, ...token }) =>
-        isSame(token.permissions, permissions) && token.expiresAtMs - clock.now() > RENEW_BEFORE_MS && !isRevoked(tokens, id),
-    );
-    return fitting ?? issue(tokens, agentId, permissions);
+  return shares(needs).map((share) => {
+    const isFresh = ({ expiresAtMs }: HeldToken) => expiresAtMs - clock.now() > RENEW_BEFORE_MS;
+    return held.find((token) => isFor(token, share) && isFresh(token) && isValid(tokens, token)) ?? issue(tokens, agentId, share);
   });
+}
+
+function isFor(token: HeldToken, { permissions, hub }: Need): boolean {
+  return token.hub === hub && isSame(token.permissions, permissions);
+}
+
+/** Returns whether the hub accepts the token. It does not after a revocation, and when the hub has changed its mesh. */
+function isValid(tokens: TokenAuthority, { text }: HeldToken): boolean {
+  try {
+    tokens.principalOf(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Returns whether a token was revoked, also while the bridge service was not running. */
@@ -49,10 +64,10 @@ interface TokensToRenew {
   readonly needs: Needs;
 }
 
-function issue(tokens: TokenAuthority, agentId: string, permissions: readonly string[]): HeldToken {
+function issue(tokens: TokenAuthority, agentId: string, { permissions, hub }: Need): HeldToken {
   const { token: text, principal } = tokens.issue({ agentId, permissions, ttlMs: LIFE_MS }, OWNER);
   if (!principal.token) throw new AtmoError('INTERNAL_ERROR', 'The issued token has no facts');
-  return { id: principal.token.id, text, expiresAtMs: principal.token.expiresAtMs, permissions };
+  return { id: principal.token.id, text, expiresAtMs: principal.token.expiresAtMs, permissions, ...present({ hub }) };
 }
 
 /** Throws VALIDATION_ERROR if what one thing needs does not fit in a token. */
@@ -61,17 +76,25 @@ export function requireOneToken(name: string, permissions: readonly string[]): v
   throw new AtmoError('VALIDATION_ERROR', `${name} controls too many devices to be bridged; bridge a smaller scene`);
 }
 
-/** Returns the principal of the token that has all the permissions. Throws PERMISSION_DENIED if none has, TOKEN_INVALID if it has ended. */
-export function principalWith(tokens: TokenAuthority, held: readonly HeldToken[], permissions: readonly string[]): Principal {
-  const fitting = held.find((token) => permissions.every((permission) => token.permissions.includes(permission)));
+/** Returns the principal of the token for a thing. Throws PERMISSION_DENIED if there is none, TOKEN_INVALID if it has ended. */
+export function principalWith(tokens: TokenAuthority, held: readonly HeldToken[], { permissions, hub }: Need): Principal {
+  const ofHub = held.filter((token) => token.hub === hub);
+  const fitting = ofHub.find((token) => permissions.every((permission) => token.permissions.includes(permission)));
   if (fitting) return tokens.principalOf(fitting.text);
   throw new AtmoError('PERMISSION_DENIED', 'This ecosystem may not do that: the owner has not chosen it', { required: permissions });
 }
 
-/** Divides permissions so that each share fits in one token and all permissions of one thing are in one share. */
-function shares(needs: Needs): readonly (readonly string[])[] {
+/** Divides needs so that each share fits in one token, is of one hub, and has all permissions of each of its things. */
+function shares(needs: Needs): readonly Need[] {
+  const sorted = [...needs].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, need]) => need);
+  return [...Map.groupBy(sorted, ({ hub }) => hub)].flatMap(([hub, own]) =>
+    sharesOf(own).map((permissions) => ({ permissions, ...present({ hub }) })),
+  );
+}
+
+function sharesOf(needs: readonly Need[]): readonly (readonly string[])[] {
   const found: string[][] = [];
-  for (const [, permissions] of [...needs].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+  for (const { permissions } of needs) {
     if (permissions.length === 0) continue;
     const last = found.at(-1);
     const joined = [...new Set([...(last ?? []), ...permissions])];
@@ -94,8 +117,8 @@ export function parseTokens(value: Json | undefined): readonly HeldToken[] {
   if (!Array.isArray(value)) return [];
   return value.flatMap((entry: Json) => {
     if (!isJsonObject(entry)) return [];
-    const { id, text, expiresAtMs, permissions } = entry;
+    const { id, text, expiresAtMs, permissions, hub } = entry;
     if (typeof id !== 'string' || typeof text !== 'string' || typeof expiresAtMs !== 'number') return [];
-    return [{ id, text, expiresAtMs, permissions: textsOf(permissions) }];
+    return [{ id, text, expiresAtMs, permissions: textsOf(permissions), ...(typeof hub === 'string' && { hub }) }];
   });
 }

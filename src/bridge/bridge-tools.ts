@@ -1,11 +1,12 @@
 import { isoTime } from '../core/clock.ts';
 import { MAX_BRIDGED_PER_NODE } from '../core/devices/matter-bridge.ts';
-import type { JsonObject } from '../core/json.ts';
+import { type JsonObject, present } from '../core/json.ts';
 import { ACTS_ON_HUB, READS_WHOLE_HUB } from '../tools/builtin/hub-tool.ts';
 import { defineTool, INSTANT, INTEGER, p, resultSchema, TEXT } from '../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
+import { type BridgeEntry, SUSPENSIONS } from './bridge-entry.ts';
 import type { BridgeService } from './bridge-service.ts';
-import type { BridgeEntry, Ecosystem } from './bridge-store.ts';
+import type { Ecosystem } from './bridge-store.ts';
 import type { ThingFinder } from './thing-finder.ts';
 
 interface BridgeToolParts {
@@ -19,9 +20,23 @@ export function bridgeTools(parts: BridgeToolParts): readonly RegisteredTool[] {
 }
 
 const THING = resultSchema(
-  { thing: TEXT, name: TEXT, kind: TEXT, bridge: INTEGER, unique_id: TEXT, hub: TEXT, reachable: { type: 'boolean' } },
-  ['hub'],
+  {
+    thing: TEXT,
+    name: TEXT,
+    kind: TEXT,
+    bridge: INTEGER,
+    unique_id: TEXT,
+    hub: TEXT,
+    reachable: { type: 'boolean' },
+    suspended: {
+      enum: SUSPENSIONS,
+      description:
+        'Why the ecosystems may not use it: it is gone, controls more, or became dangerous since it was chosen. bridge_device ends that',
+    },
+  },
+  ['hub', 'suspended'],
 );
+const BRIDGE = resultSchema({ bridge: INTEGER, problem: { ...TEXT, description: 'Why it is not open; it is tried again' } }, ['problem']);
 const CANDIDATE = resultSchema({ thing: TEXT, name: TEXT, type: TEXT, hub: TEXT }, ['hub']);
 const ECOSYSTEM = resultSchema({ ecosystem: TEXT, label: TEXT, vendor: TEXT, vendor_id: INTEGER, bridge: INTEGER, joined_at: INSTANT });
 
@@ -36,10 +51,18 @@ function listTool({ bridges, finder }: BridgeToolParts): RegisteredTool {
       parameters: {
         candidates: p.boolean({ description: 'List what can be bridged too', default: false }),
       },
-      returns: resultSchema({ things: { type: 'array', items: THING }, candidates: { type: 'array', items: CANDIDATE } }, ['candidates']),
+      returns: resultSchema(
+        {
+          things: { type: 'array', items: THING },
+          bridges: { type: 'array', items: BRIDGE },
+          candidates: { type: 'array', items: CANDIDATE },
+        },
+        ['candidates'],
+      ),
     },
     async ({ candidates }) => ({
       things: bridges.things().map((entry) => thingView(bridges, entry)),
+      bridges: bridges.bridges().map((one) => ({ ...one })),
       ...(candidates && { candidates: finder.candidates().map((one) => ({ ...one })) }),
     }),
   );
@@ -62,7 +85,8 @@ function addTool({ bridges }: BridgeToolParts): RegisteredTool {
         }),
         hub: p.string({ description: 'Id or name of the other hub that has the device', maxLength: 200 }).optional(),
         dangerous: p.boolean({
-          description: 'Also if it is a lock or a dangerous output. Its commands still need an approval each',
+          description:
+            'Also a lock, a dangerous output or a scene with either. What is dangerous about it still needs an approval each time',
           default: false,
         }),
       },
@@ -147,9 +171,10 @@ function removeEcosystemTool({ bridges }: BridgeToolParts): RegisteredTool {
   );
 }
 
-function thingView(bridges: BridgeService, { id, bridge, thing }: BridgeEntry): JsonObject {
+function thingView(bridges: BridgeService, entry: BridgeEntry): JsonObject {
+  const { id, bridge, suspended, thing } = entry;
   const { key, name, kind, hub } = thing;
-  return { thing: key, name, kind, bridge, unique_id: id, reachable: bridges.isReachable(thing), ...(hub !== undefined && { hub }) };
+  return { thing: key, name, kind, bridge, unique_id: id, reachable: bridges.isReachable(entry), ...present({ hub, suspended }) };
 }
 
 function ecosystemView({ agentId, label, vendorId, bridge, joinedAtMs }: Ecosystem): JsonObject {

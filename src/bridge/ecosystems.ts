@@ -4,7 +4,7 @@ import type { EcosystemFabric } from '../core/devices/matter-bridge.ts';
 import { AtmoError } from '../core/errors.ts';
 import { givenName } from '../core/untrusted-text.ts';
 import type { BridgeStore, Ecosystem } from './bridge-store.ts';
-import { isRevoked, type Needs, principalWith, renewedTokens } from './bridge-tokens.ts';
+import { isRevoked, type Need, type Needs, principalWith, renewedTokens } from './bridge-tokens.ts';
 
 const MAX_LABEL = 64;
 /** How long a commissioning takes that began at the end of the window. */
@@ -83,10 +83,10 @@ export class Ecosystems {
   }
 
   /** Returns the caller of a command. Throws PERMISSION_DENIED if the fabric was removed or the owner has not chosen what it wants. */
-  principalOf(bridge: number, identity: string, permissions: readonly string[]): Principal {
+  principalOf(bridge: number, identity: string, need: Need): Principal {
     const one = this.list().find((ecosystem) => ecosystem.bridge === bridge && ecosystem.identity === identity);
     if (!one) throw new AtmoError('PERMISSION_DENIED', 'This ecosystem has been removed');
-    return principalWith(this.#parts.tokens, one.tokens, permissions);
+    return principalWith(this.#parts.tokens, one.tokens, need);
   }
 
   /** Returns the ecosystem that a token belongs to. */

@@ -5,13 +5,16 @@ import { type Clock, pause } from '../core/clock.ts';
 import { toAtmoError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
 import type { Logger } from '../core/logger.ts';
-import type { BridgeEntry, BridgeStore } from './bridge-store.ts';
+import type { BridgeEntry } from './bridge-entry.ts';
+import type { BridgeStore } from './bridge-store.ts';
 import { type HeldToken, type Needs, renewedTokens } from './bridge-tokens.ts';
 import { remoteSensors } from './thing-finder.ts';
 
 /** Agent as which this hub reads the chosen things of other hubs. */
 const READER = 'bridge';
 const RETRY_MS = 5_000;
+/** Largest number of subjects of one subscription (docs/mesh.cddl). */
+const MAX_SUBJECTS = 64;
 
 interface RemoteValuesParts {
   readonly clock: Clock;
@@ -76,19 +79,27 @@ export class RemoteValues implements Disposable {
   async #subscribe(token: HeldToken): Promise<undefined> {
     const { mesh, tokens } = this.#parts;
     const principal = tokens.principalOf(token.text);
-    const devices = new Set(token.permissions.map((permission) => permission.replace(/^sensor:read:|\/\*$/g, '')));
+    const devices = token.permissions.map((permission) => permission.replace(/^sensor:read:|\/\*$/g, ''));
+    const sensors = [...this.#sensors].filter((sensor) => devices.some((device) => sensor.startsWith(`${device}/`)));
     const refresh = () => void this.#read(token, devices).catch((thrown: unknown) => this.#log(thrown));
-    const subscribed = mesh.events.subscribe(
-      this.#hub,
-      { principal, types: ['sensor.reading'], onGap: refresh, signal: this.#ended.signal },
-      ({ subject, data }) => this.#take(subject, data.value ?? null),
-    );
-    refresh();
-    await subscribed;
+    const attempt = new AbortController();
+    const signal = AbortSignal.any([this.#ended.signal, attempt.signal]);
+    const subscribe = (subjects: readonly string[]) =>
+      mesh.events.subscribe(this.#hub, { principal, types: ['sensor.reading'], subjects, onGap: refresh, signal }, ({ subject, data }) =>
+        this.#take(subject, data.value ?? null),
+      );
+    try {
+      const subscribed = Promise.all(chunks(sensors, MAX_SUBJECTS).map(subscribe));
+      refresh();
+      await subscribed;
+    } finally {
+      // If one subscription has ended, all are made anew. None of them may then be there twice.
+      attempt.abort();
+    }
     return undefined;
   }
 
-  async #read(token: HeldToken, devices: ReadonlySet<string>): Promise<void> {
+  async #read(token: HeldToken, devices: readonly string[]): Promise<void> {
     const { pipeline, tokens, logger } = this.#parts;
     for (const device of devices) {
       const answer = await pipeline.call({
@@ -98,11 +109,11 @@ export class RemoteValues implements Disposable {
         routing: { only_nodes: [this.#hub] },
       });
       if (answer.status === 'error') logger.info('bridge.not_read', { hub: this.#hub, device, problem: answer.error.message });
-      else for (const { id, value } of remoteSensors(answer.result)) this.#take(id, value);
+      else for (const { id, value } of remoteSensors(answer.result, device)) this.#take(id, value);
     }
   }
 
-  /** The other hub may send more than it was asked for. Only the values of chosen sensors are kept. */
+  /** The other hub may send more than was requested. Only the values of chosen sensors are kept. */
   #take(sensor: string, value: Json): void {
     if (this.#sensors.has(sensor)) this.#onValue(this.#hub, sensor, value);
   }
@@ -116,7 +127,11 @@ export class RemoteValues implements Disposable {
   }
 }
 
+function chunks(texts: readonly string[], size: number): readonly (readonly string[])[] {
+  return Array.from({ length: Math.ceil(texts.length / size) }, (_, index) => texts.slice(index * size, (index + 1) * size));
+}
+
 function readNeeds(things: readonly BridgeEntry[]): Needs {
   const devices = things.flatMap(({ thing }) => (thing.device === undefined ? [] : [thing.device]));
-  return new Map([...new Set(devices)].map((device) => [device, [`sensor:read:${device}/*`]]));
+  return new Map([...new Set(devices)].map((device) => [device, { permissions: [`sensor:read:${device}/*`] }]));
 }

@@ -1,13 +1,16 @@
 import type { ToolCaller } from '../calls/request-and-answer.ts';
 import type { Principal } from '../core/auth/principal.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
+import type { Device } from '../core/devices/device-model.ts';
 import { foldedName } from '../core/devices/device-names.ts';
 import { GPIO_DEVICE, gpioIds } from '../core/devices/gpio-ids.ts';
-import { BRIDGED_COPY } from '../core/devices/matter-bridge.ts';
+import { BRIDGED_COPY, BRIDGED_SERIAL_PREFIX } from '../core/devices/matter-bridge.ts';
 import type { Reading, ReadingStore, SensorInfo } from '../core/devices/sensor-readings.ts';
 import { AtmoError } from '../core/errors.ts';
+import type { DeviceId } from '../core/ids.ts';
 import { isJsonObject, type Json, objectOf, objectsOf } from '../core/json.ts';
 import type { MeshView, Peer, PeerDevice } from '../core/mesh-view.ts';
+import { givenName } from '../core/untrusted-text.ts';
 import type { ToolRegistry } from '../tools/registry/tool-registry.ts';
 import { type BridgedThing, deviceThings, type KnownSensor, outputThing, sceneThing, sensorThing } from './bridged-things.ts';
 
@@ -15,12 +18,13 @@ import { type BridgedThing, deviceThings, type KnownSensor, outputThing, sceneTh
 interface KnownScene {
   readonly id: string;
   readonly name: string;
-  readonly devices: readonly string[];
+  readonly devices: readonly DeviceId[];
 }
 
 /** Port: the scenes of this hub. */
 interface SceneSource {
   list(): readonly KnownScene[];
+  get(id: string): KnownScene | undefined;
 }
 
 /** What the finder uses of the hub. */
@@ -29,6 +33,8 @@ interface FinderParts {
   readonly devices: Pick<DeviceDirectory, 'list' | 'get'>;
   readonly registry: Pick<ToolRegistry, 'get'>;
   readonly scenes: SceneSource;
+  /** Returns whether a device is a lock, a valve or something else of which commands can be dangerous. */
+  readonly isGuarded: (device: DeviceId) => boolean;
   readonly mesh: MeshView;
   readonly pipeline: Pick<ToolCaller, 'call'>;
 }
@@ -38,7 +44,7 @@ interface Candidate {
   /** Text that names the thing for `bridge_device`. */
   readonly thing: string;
   readonly name: string;
-  /** `board`, `output`, `scene`, or the announced type of a device of another hub. */
+  /** `board`, `output`, `scene`, the kind of a sensor of the board, or the announced type of a device of another hub. */
   readonly type: string;
   /** Name of the other hub; absent for this hub. */
   readonly hub?: string;
@@ -60,15 +66,17 @@ export class ThingFinder {
     this.#parts = parts;
   }
 
-  /** Returns the board's devices and its outputs, the scenes and the devices of other hubs, in this order. */
+  /** Returns the board's devices, its outputs and single sensors, the scenes and the devices of other hubs, in this order. */
   candidates(): readonly Candidate[] {
     const { devices, scenes } = this.#parts;
-    const board = devices.list().filter(({ id, kind }) => kind === 'board' && this.#ofBoard((one) => one.sensor.device === id).length > 0);
-    const outputs = this.#ofBoard(() => true).filter(({ actor }) => actor === 'output');
+    const ofBoard = this.#ofBoard(() => true);
+    const board = devices.list().filter(({ id, kind }) => kind === 'board' && ofBoard.some(({ device }) => device === id));
+    const [outputs, sensors] = [ofBoard.filter(({ actor }) => actor === 'output'), ofBoard.filter(({ actor }) => actor === 'nothing')];
     return [
       ...board.map(({ id, name }) => ({ thing: id, name, type: 'board' })),
       ...outputs.map(({ target, name }) => ({ thing: target, name, type: 'output' })),
-      ...scenes.list().map(({ id, name }) => ({ thing: id, name, type: 'scene' })),
+      ...sensors.map(({ target, name, kind }) => ({ thing: target, name, type: kind })),
+      ...scenes.list().flatMap((scene) => (this.#copyIn(scene) ? [] : { thing: scene.id, name: scene.name, type: 'scene' })),
       ...this.#peers().flatMap((peer) =>
         peer.devices.flatMap(({ id, name, type }) => (type === BRIDGED_COPY ? [] : { thing: id, name, type, hub: peer.name })),
       ),
@@ -76,19 +84,27 @@ export class ThingFinder {
   }
 
   /**
-   * Returns the things with this id or name: a sensor, all sensors of a device, an output, a scene, or a device of another hub. Rejects with
+   * Returns the things with this key, id or name: a sensor, all sensors of a device, an output, a scene, or a device of another hub. Rejects with
    * NOT_FOUND if there is none, AMBIGUOUS_DEVICE if it is the name of several, and NOT_SUPPORTED if no bridge can present it.
    */
   async find(query: ThingQuery): Promise<readonly BridgedThing[]> {
-    const found = query.hub === undefined ? this.#local(query.text) : [];
+    const found = query.hub === undefined ? (this.#withKey(query.text) ?? this.#local(query.text)) : [];
     if (found.length > 0) return found;
     return this.#remote(query);
   }
 
-  /** Returns the things of this hub as they are now, by their key. */
-  current(key: string): BridgedThing | undefined {
-    const scene = this.#parts.scenes.list().find(({ id }) => key === `scene/${id}`);
-    return scene ? sceneThing(scene) : this.#ofBoard(() => true).find((thing) => thing.key === key);
+  /** Returns a thing of this hub as it is now; undefined if the hub does not have it. */
+  current({ key, actor, target, sensors }: BridgedThing): BridgedThing | undefined {
+    const scene = actor === 'scene' ? this.#parts.scenes.get(target) : undefined;
+    if (actor === 'scene') return scene && this.#sceneThing(scene);
+    const own = Object.values(sensors);
+    return this.#ofBoard(({ sensor }) => own.includes(sensor.id)).find((thing) => thing.key === key);
+  }
+
+  #withKey(text: string): readonly BridgedThing[] | undefined {
+    const scene = this.#parts.scenes.list().find((one) => sceneThing(one).key === text);
+    const found = scene ? this.#requireNoCopy(scene) : this.#ofBoard(() => true).find(({ key }) => key === text);
+    return found && [found];
   }
 
   #local(text: string): readonly BridgedThing[] {
@@ -104,7 +120,10 @@ export class ThingFinder {
     const isWanted = ({ id, title, device }: SensorInfo) =>
       id === text || foldedName(title) === foldedName(text) || id === gpioIds(text).sensor || board.some((one) => one.id === device);
     const sensors = this.#ofBoard(({ sensor }) => isWanted(sensor));
-    const scene = scenes.list().filter(isNamed).map(sceneThing);
+    const scene = scenes
+      .list()
+      .filter(isNamed)
+      .map((one) => this.#requireNoCopy(one));
     if (sensors.length > 0 && scene.length > 0)
       throw ambiguous(
         text,
@@ -122,6 +141,28 @@ export class ThingFinder {
         return [{ ...outputThing(sensor, output), isDangerous: this.#isDangerous(output) }];
       return sensorThing(sensor, sensor.device) ?? [];
     });
+  }
+
+  #sceneThing(scene: KnownScene): BridgedThing {
+    const { devices, isGuarded } = this.#parts;
+    // A device that was removed does nothing in a scene any more.
+    const isDangerous = scene.devices.some((id) => devices.get(id) !== undefined && isGuarded(id));
+    return { ...sceneThing(scene), isDangerous };
+  }
+
+  /** Throws NOT_SUPPORTED for a scene with a device that came through the bridge of a hub: hubs could run such scenes in a circle. */
+  #requireNoCopy(scene: KnownScene): BridgedThing {
+    const copy = this.#copyIn(scene);
+    if (!copy) return this.#sceneThing(scene);
+    throw new AtmoError(
+      'NOT_SUPPORTED',
+      `${scene.name} controls ${copy.name}, which came through the bridge of a hub; take that out of the scene`,
+    );
+  }
+
+  #copyIn({ devices }: KnownScene): Device | undefined {
+    const known = devices.flatMap((id) => this.#parts.devices.get(id) ?? []);
+    return known.find(({ serial = '' }) => serial.startsWith(BRIDGED_SERIAL_PREFIX));
   }
 
   #isDangerous(output: string): boolean {
@@ -157,11 +198,11 @@ export class ThingFinder {
     const answer = await this.#parts.pipeline.call({
       principal,
       tool: 'core:list_sensors',
-      params: { device, limit: 100 },
+      params: { device, limit: MAX_SENSORS },
       routing: { only_nodes: [hub] },
     });
     if (answer.status === 'error') throw new AtmoError(answer.error.code, answer.error.message);
-    return remoteSensors(answer.result).map(({ id, kind, unit, title }) => ({ id, kind, unit, title }));
+    return remoteSensors(answer.result, device).map(({ id, kind, unit, title }) => ({ id, kind, unit, title }));
   }
 
   #peers(): readonly Peer[] {
@@ -169,6 +210,11 @@ export class ThingFinder {
   }
 }
 
+/** Largest number of sensors of a device of another hub, which is that of a page of `list_sensors`. */
+const MAX_SENSORS = 100;
+/** Characters of a sensor's id and title. */
+const MAX_ID = 200;
+const MAX_TITLE = 64;
 const SHARE = 'atmo device share DEVICE opens it for them';
 const LIST = 'atmo bridge list --all shows what can be bridged';
 
@@ -186,12 +232,16 @@ interface RemoteSensor extends KnownSensor {
   readonly value: Json;
 }
 
-/** Reads an answer of `list_sensors` of another hub. Leaves out malformed entries. */
-export function remoteSensors(result: Json): readonly RemoteSensor[] {
-  return objectsOf(objectOf(result).sensors).flatMap((entry) => {
+/**
+ * Reads an answer of `list_sensors` of another hub about one of its devices. Leaves out malformed entries, sensors of other devices, and all
+ * beyond the first hundred, which is what was requested.
+ */
+export function remoteSensors(result: Json, device: string): readonly RemoteSensor[] {
+  const entries = objectsOf(objectOf(result).sensors).slice(0, MAX_SENSORS);
+  return entries.flatMap((entry) => {
     if (!isJsonObject(entry)) return [];
     const { sensor_id: id, kind, unit, title, value = null } = entry;
     if (typeof id !== 'string' || typeof kind !== 'string' || typeof unit !== 'string' || typeof title !== 'string') return [];
-    return [{ id, kind, unit, title, value }];
+    return id.length <= MAX_ID && id.startsWith(`${device}/`) ? [{ id, kind, unit, title: givenName(title, MAX_TITLE), value }] : [];
   });
 }

@@ -3,29 +3,37 @@ import { BridgeStore } from '../bridge/bridge-store.ts';
 import { bridgeTools } from '../bridge/bridge-tools.ts';
 import { ThingFinder } from '../bridge/thing-finder.ts';
 import type { BridgeNodes } from '../core/devices/matter-bridge.ts';
-import { devicesOfScene, type SceneStore } from '../profiles/home/scene-store.ts';
+import { devicesOfScene, type Scene } from '../profiles/home/scene-store.ts';
+import type { Home } from './devices.ts';
 import type { Infrastructure } from './infrastructure.ts';
 import type { ToolServices } from './tool-services.ts';
 
 interface BridgeOptions {
   readonly nodes: BridgeNodes;
-  readonly scenes: SceneStore;
+  readonly home: Home;
   readonly hubName: string;
+  readonly firstPort: number | undefined;
 }
 
 /** Registers the tools of the bridges to other Matter ecosystems, and returns the service, which is not started yet. */
 export function openBridges(
   { clock, logger, events, problems, store, readings, directory, auth }: Infrastructure,
   { registry, pipeline, meshProxy }: ToolServices,
-  { nodes, scenes, hubName }: BridgeOptions,
+  { nodes, home: { scenes, bounds }, hubName, firstPort }: BridgeOptions,
 ): BridgeService {
-  const list = () => scenes.list().map((scene) => ({ id: scene.id, name: scene.name, devices: devicesOfScene(scene) }));
+  const known = (scene: Scene) => ({ id: scene.id, name: scene.name, devices: devicesOfScene(scene) });
+  const list = () => scenes.list().map(known);
+  const get = (id: string) => {
+    const scene = scenes.get(id);
+    return scene && known(scene);
+  };
   const onScenesChanged = (listener: (id: string) => void) => scenes.onChange(listener);
   const finder = new ThingFinder({
     readings,
     devices: directory,
     registry,
-    scenes: { list },
+    scenes: { list, get },
+    isGuarded: (device) => bounds.isGuarded(device),
     mesh: meshProxy.view,
     pipeline,
   });
@@ -44,7 +52,7 @@ export function openBridges(
       onScenesChanged,
       nodes,
     },
-    hubName,
+    { hubName, firstPort },
   );
   for (const tool of bridgeTools({ bridges, finder })) registry.register(tool);
   return bridges;

@@ -37,10 +37,11 @@ interface DeviceOptions {
   readonly stack: ServiceStack;
 }
 
-/** The scenes, and what is known about the values of devices. */
-interface OpenedDevices {
+/** The scenes of the home, and what is known about the values and risks of its devices. */
+export interface Home {
   readonly scenes: SceneStore;
   readonly values: Pick<DeviceToolSync, 'shownBy' | 'eventsOf'>;
+  readonly bounds: NodeBounds;
 }
 
 /** Makes tools and readings for the devices of the fabric, and removes them together with their device. */
@@ -48,7 +49,7 @@ export async function openDevices(
   infrastructure: Infrastructure,
   services: ToolServices,
   { matter, profilesDir, takenOf, stack }: DeviceOptions,
-): Promise<OpenedDevices> {
+): Promise<Home> {
   const { directory, access, administration } = matter;
   const { registry, validator, capabilities } = services;
   const { clock, logger, readings, events, homeNames } = infrastructure;
@@ -92,10 +93,11 @@ export async function openDevices(
     scenes,
     deviceScenes: new DeviceScenes({ store: infrastructure.store, access }),
   };
+  const bounds = new NodeBounds(directory, sync);
   const administrative = {
     administration,
     devices: names,
-    bounds: new NodeBounds(directory, sync),
+    bounds,
     riskOf: (cluster: string, command: string) => profiles.riskOf(cluster, command),
     naming: {
       register,
@@ -134,7 +136,7 @@ export async function openDevices(
   const stopScenes = registerSceneTools(scenePorts, { registry, logger });
   stack.own({ [Symbol.asyncDispose]: async () => stopScenes() });
   stack.own(followAreaRenames(matter, { names: homeNames, logger }));
-  return { scenes, values: sync };
+  return { scenes, values: sync, bounds };
 }
 
 /**

@@ -147,7 +147,7 @@ export class Hub implements Service {
     const { matter } = infrastructure;
     const { profilesDir, stateDir } = this.#config;
     const takenOf = acceptedTextsInStore(infrastructure.store, stateDir);
-    const devices = matter && (await openDevices(infrastructure, services, { matter, profilesDir, takenOf, stack: this.#stack }));
+    const home = matter && (await openDevices(infrastructure, services, { matter, profilesDir, takenOf, stack: this.#stack }));
     await openSensors(infrastructure, services.registry, { config: this.#config.sensors, stack: this.#stack });
     const { version } = this.#health;
     const programs = openProgramSandbox(this.#config.connectors.sandbox, { stateDir: this.#config.stateDir, env: process.env });
@@ -160,9 +160,10 @@ export class Hub implements Service {
     });
     for (const tool of this.#ownTools) registerAnyTool(services.registry, tool);
     const registrations = await openRegistration(infrastructure, services, { config: this.#config, programs, stack: this.#stack });
-    const runner = await this.#startAgents(infrastructure, services, devices?.values);
+    const runner = await this.#startAgents(infrastructure, services, home?.values);
     const hubName = this.#config.mesh.name;
-    const bridges = matter && devices && openBridges(infrastructure, services, { nodes: matter.bridges, scenes: devices.scenes, hubName });
+    const firstPort = this.#config.matter.bridgePort;
+    const bridges = matter && home && openBridges(infrastructure, services, { nodes: matter.bridges, home, hubName, firstPort });
     const notices = await openNotices(infrastructure, services, {
       reach,
       push: this.#config.connectors.push,

@@ -25,7 +25,8 @@ beforeEach(() => {
   ecosystems = new Ecosystems({ store, tokens: tokens as unknown as TokenAuthority, clock });
 });
 
-const grant = (...permissions: readonly string[]) => ecosystems.grant(1, new Map(permissions.map((one) => [one, [one]])));
+const need = (...permissions: readonly string[]) => ({ permissions });
+const grant = (...permissions: readonly string[]) => ecosystems.grant(1, new Map(permissions.map((one) => [one, need(one)])));
 
 /** The fabrics join one after the other, each while the owner has the bridge open. */
 function join(...fabrics: readonly EcosystemFabric[]): void {
@@ -44,17 +45,17 @@ describe('an ecosystem', () => {
     join(APPLE, GOOGLE);
     grant(LAMP, PUMP);
     expect(agents()).toEqual(['ecosystem-1', 'ecosystem-2']);
-    expect(ecosystems.principalOf(1, 'apple', [LAMP])).toMatchObject({ id: 'ecosystem-1', permissions: [LAMP, PUMP] });
-    expect(ecosystems.principalOf(1, 'google', [LAMP])).toMatchObject({ id: 'ecosystem-2' });
-    expect(() => ecosystems.principalOf(1, 'apple', ['device:control:safe'])).toThrow(/has not chosen/);
-    expect(() => ecosystems.principalOf(2, 'apple', [LAMP])).toThrow(/removed/);
+    expect(ecosystems.principalOf(1, 'apple', need(LAMP))).toMatchObject({ id: 'ecosystem-1', permissions: [LAMP, PUMP] });
+    expect(ecosystems.principalOf(1, 'google', need(LAMP))).toMatchObject({ id: 'ecosystem-2' });
+    expect(() => ecosystems.principalOf(1, 'apple', need('device:control:safe'))).toThrow(/has not chosen/);
+    expect(() => ecosystems.principalOf(2, 'apple', need(LAMP))).toThrow(/removed/);
   });
 
   test('loses a permission with its thing, and the token that had it', () => {
     join(APPLE);
     grant(LAMP, PUMP);
     grant(LAMP);
-    expect(() => ecosystems.principalOf(1, 'apple', [PUMP])).toThrow(/has not chosen/);
+    expect(() => ecosystems.principalOf(1, 'apple', need(PUMP))).toThrow(/has not chosen/);
     expect(tokens.valid()).toEqual(['token-2']);
   });
 
@@ -84,7 +85,7 @@ describe('an ecosystem', () => {
     grant(LAMP);
     expect(agents()).toEqual([]);
     expect(tokens.valid()).toEqual([]);
-    expect(() => ecosystems.principalOf(1, 'apple', [LAMP])).toThrow(/removed/);
+    expect(() => ecosystems.principalOf(1, 'apple', need(LAMP))).toThrow(/removed/);
     expect(ecosystems.settle(1, [])).toEqual([]);
     join(APPLE);
     expect(agents()).toEqual(['ecosystem-2']);
@@ -134,7 +135,7 @@ describe('an ecosystem', () => {
     join({ ...GOOGLE, fabricIndex: APPLE.fabricIndex });
     grant(LAMP);
     expect(agents()).toEqual(['ecosystem-2']);
-    expect(() => ecosystems.principalOf(1, 'apple', [LAMP])).toThrow(/removed/);
+    expect(() => ecosystems.principalOf(1, 'apple', need(LAMP))).toThrow(/removed/);
   });
 
   test('with many things has several tokens, none too long, each thing in one of them', () => {
@@ -143,7 +144,7 @@ describe('an ecosystem', () => {
     grant(...things);
     expect(tokens.valid().length).toBeGreaterThan(1);
     for (const { permissions } of tokens.records.values()) expect(permissions.join('  ').length).toBeLessThan(1_300);
-    for (const thing of things) expect(ecosystems.principalOf(1, 'apple', [thing]).permissions).toContain(thing);
+    for (const thing of things) expect(ecosystems.principalOf(1, 'apple', need(thing)).permissions).toContain(thing);
   });
 });
 

@@ -1,4 +1,4 @@
-import { objectOf } from '../../core/json.ts';
+import { type JsonObject, objectOf } from '../../core/json.ts';
 import type { Command } from '../command.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
 import { textTable } from '../terminal/text-table.ts';
@@ -14,14 +14,30 @@ const list = requestCommand({
   text(answer) {
     const things = objectsIn(answer, 'things');
     const rows = things.map(({ name, kind, bridge, reachable, thing }) => [name, kind, bridge, reachable ? 'yes' : 'no', thing]);
+    const remarks = [...objectsIn(answer, 'bridges').flatMap(problemText), ...things.flatMap(suspensionText)];
     const candidates = objectsIn(answer, 'candidates');
     const others = candidates.map(({ name, thing, type, hub }) => [name, thing, type, hub]);
     return [
       textTable(['NAME', 'KIND', 'BRIDGE', 'REACHABLE', 'THING'], rows),
+      ...remarks.map((remark) => `\n${remark}\n`),
       ...(others.length > 0 ? ['\nCan be bridged\n', textTable(['NAME', 'ID', 'TYPE', 'HUB'], others)] : []),
     ];
   },
 });
+
+function problemText({ bridge, problem }: JsonObject): readonly string[] {
+  return problem === undefined ? [] : [`Bridge ${String(bridge)} is not open and is tried again: ${String(problem)}`];
+}
+
+function suspensionText({ name, thing, suspended }: JsonObject): readonly string[] {
+  const add = `sudo atmo bridge add ${String(thing)}`;
+  if (suspended === 'gone') return [`${String(name)} is gone. sudo atmo bridge remove ${String(thing)} takes it from the bridge`];
+  if (suspended === 'widened')
+    return [`${String(name)} controls more than when you chose it, so no ecosystem may use it: ${add} shares it as it is now`];
+  if (suspended === 'dangerous')
+    return [`${String(name)} became dangerous since you chose it, so no ecosystem may use it: ${add} --dangerous shares it nevertheless`];
+  return [];
+}
 
 const add = toolCommand({
   name: 'bridge add',
@@ -31,7 +47,10 @@ const add = toolCommand({
   operands: [{ name: 'THING', help: 'id or name, as atmo bridge list --all lists it', param: 'thing' }],
   options: {
     hub: { value: 'HUB', help: 'id or name of the other hub that has the device', param: 'hub' },
-    dangerous: { help: 'also a lock or a dangerous output; each command still needs an approval', param: 'dangerous' },
+    dangerous: {
+      help: 'also a lock, a dangerous output, or a scene with either; what is dangerous still needs an approval',
+      param: 'dangerous',
+    },
   },
   sentence: (answer) => objectsIn(answer, 'things').map(addedText).join('\n'),
 });

@@ -32,6 +32,8 @@ export type BridgedValues = Readonly<Record<string, number | boolean | string | 
 export interface BridgedEndpoint {
   /** Identifies the thing for ever in all ecosystems: 32 hex digits (UniqueID, Matter core specification 9.13). */
   readonly id: string;
+  /** Number of the endpoint that the thing had before. Absent for a new thing, which then gets one. */
+  readonly number?: number;
   readonly kind: BridgedKind;
   /** Name for people. The bridge shortens it to the 32 characters that Matter allows. */
   readonly name: string;
@@ -72,8 +74,13 @@ export interface BridgeNodeOptions {
   readonly number: number;
   /** Name of the bridge in the ecosystems, at most 32 characters. */
   readonly name: string;
-  /** UDP port that the bridge had before. On the same port, ecosystems find it again within seconds. Absent for a new bridge. */
+  /**
+   * UDP port that the bridge had before. On the same port, ecosystems find it again within seconds. If another program has it, the kernel
+   * chooses one. Absent for a new bridge.
+   */
   readonly port?: number;
+  /** UDP port that the configuration demands. If another program has it, the bridge does not open. */
+  readonly fixedPort?: number;
   /** Carries out a command. Resolves when it was done. If it rejects, the ecosystem gets an error and the thing's values stay as they are. */
   readonly onCommand: (command: EcosystemCommand) => Promise<void>;
   /** Called when a fabric joined, changed or left. */
@@ -86,8 +93,8 @@ export interface BridgeNodeOptions {
 export interface BridgeNode extends AsyncDisposable {
   /** UDP port of the bridge. It is another one than requested if that was taken. */
   readonly port: number;
-  /** Adds a thing, or replaces the name and values of one that is there. */
-  put(endpoint: BridgedEndpoint): Promise<void>;
+  /** Adds a thing, or replaces the name and values of one that is there. Resolves with the number of its endpoint, which stays for ever. */
+  put(endpoint: BridgedEndpoint): Promise<number>;
   /** Removes a thing for good. Does nothing for an unknown id. */
   remove(id: string): Promise<void>;
   /** Shows new values of a thing. Values that the kind does not have are ignored. */
@@ -102,7 +109,10 @@ export interface BridgeNode extends AsyncDisposable {
 
 /** Port: opens bridges. The code of bridges is loaded with the first one. */
 export interface BridgeNodes {
-  /** Opens a bridge and starts it with `endpoints`. Rejects with STORAGE_FAILED if its storage is damaged. */
+  /**
+   * Opens a bridge and starts it with `endpoints`. Rejects with STORAGE_FAILED if its storage is damaged, and with SERVICE_UNAVAILABLE if its
+   * fixed port is taken. It can be tried again.
+   */
   open(options: BridgeNodeOptions, endpoints: readonly BridgedEndpoint[]): Promise<BridgeNode>;
   /** Deletes the storage of a bridge that is not open. */
   erase(number: number): Promise<void>;

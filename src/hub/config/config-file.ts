@@ -37,6 +37,7 @@ export const CONFIG_SCHEMA = {
       interface: { type: 'string', minLength: 1 },
       attestation: { enum: ['strict', 'ask', 'off'], default: 'ask' },
       ble: { type: 'boolean', default: false },
+      bridge_port: { type: 'integer', minimum: 1024, maximum: 65_000 },
       cluster_models: { type: 'string' },
       updates: { type: 'string', minLength: 1 },
     }),

@@ -10,7 +10,7 @@ import type { AttestationPolicy } from '../../core/devices/device-administration
 import { AtmoError, systemCode } from '../../core/errors.ts';
 import { OwnerFile } from '../../core/files/owner-file.ts';
 import { acceptedTextInCopy } from '../../core/files/recoverable-file.ts';
-import { isJsonObject } from '../../core/json.ts';
+import { isJsonObject, present } from '../../core/json.ts';
 import { LOG_LEVELS, type LogLevel } from '../../core/logger.ts';
 import { ACME_SECTION, type AcmeConfig } from '../../http/tls/acme-config.ts';
 import type { MeshSettings } from '../../mesh/mesh-control.ts';
@@ -67,6 +67,8 @@ export interface HubConfig {
     readonly interface?: string;
     readonly attestation: AttestationPolicy;
     readonly isBleEnabled: boolean;
+    /** UDP port of the first bridge to other ecosystems, and of each further one the next; default: the kernel chooses them. */
+    readonly bridgePort?: number;
     readonly clusterModelsDir: string;
     /** Folder with software images for updates of devices. */
     readonly updatesDir: string;
@@ -170,6 +172,7 @@ export function loadConfig(env: Environment, stateDir: string, file = readConfig
       ...matterInterface(env.ATMO_MATTER_INTERFACE || file.matter.interface),
       attestation: file.matter.attestation,
       isBleEnabled: file.matter.ble,
+      ...present({ bridgePort: file.matter.bridge_port }),
       clusterModelsDir: file.matter.cluster_models ?? join(stateDir, 'cluster-models'),
       updatesDir: file.matter.updates ?? join(stateDir, 'updates'),
     },

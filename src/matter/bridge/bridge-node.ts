@@ -16,10 +16,10 @@ import {
   type EcosystemFabric,
 } from '../../core/devices/matter-bridge.ts';
 import type { Logger } from '../../core/logger.ts';
-import { createRoot, freePort, MAX_TEXT, shown } from './bridge-root.ts';
+import { createRoot, MAX_TEXT, portOf, shown } from './bridge-root.ts';
 import type { BridgeStorage } from './bridge-storage.ts';
 import { linkEndpoint } from './bridged-request.ts';
-import { BRIDGED_TYPES, changedState, type EndpointState, initialState } from './bridged-types.ts';
+import { BRIDGED_TYPES, changedState, type EndpointState, initialState, restedState } from './bridged-types.ts';
 
 /** What a bridge uses of the hub. */
 export interface BridgeNodeParts {
@@ -38,6 +38,8 @@ interface Bridged {
   readonly endpoint: Endpoint;
   label: string;
   readonly kind: BridgedKind;
+  /** Cancels the timer of a cover that moves. */
+  cancelRest: () => void;
 }
 
 /** The node, and until when the owner has it open for ecosystems. */
@@ -48,6 +50,9 @@ interface Started {
 
 /** How long changes of the storage are gathered before it is copied. */
 const SNAPSHOT_DELAY_MS = 10_000;
+
+/** A cover that reports nothing for this long has stopped, also before its target. */
+const REST_MS = 30_000;
 
 /** A Matter node with an aggregator and the bridged things below it (Matter core specification 9.12, device library 11). */
 export class MatterBridgeNode implements BridgeNode {
@@ -77,7 +82,7 @@ export class MatterBridgeNode implements BridgeNode {
     const window = { untilMs: 0 };
     const { number, name } = options;
     const isOpen = () => parts.clock.now() < window.untilMs;
-    const root = await createRoot({ number, name, port: await freePort(options.port), isOpen });
+    const root = await createRoot({ number, name, port: await portOf(options), isOpen });
     const bridge = new MatterBridgeNode(parts, options, { root, window });
     try {
       await bridge.#node.add(bridge.#aggregator);
@@ -100,6 +105,7 @@ export class MatterBridgeNode implements BridgeNode {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#cancelWindow();
+    for (const { cancelRest } of this.#things.values()) cancelRest();
     const isChanged = this.#cancelSnapshot !== undefined;
     this.#cancelSnapshot?.();
     await this.#node.close();
@@ -137,18 +143,20 @@ export class MatterBridgeNode implements BridgeNode {
     }
   }
 
-  async put(thing: BridgedEndpoint): Promise<void> {
+  async put(thing: BridgedEndpoint): Promise<number> {
     const known = this.#things.get(thing.id);
     if (!known) {
-      await this.#add(thing);
-      return this.#snapshotSoon();
+      const { endpoint } = await this.#add(thing);
+      this.#snapshotSoon();
+      return endpoint.number;
     }
     known.label = shown(thing.name);
     await this.#showLabel(known);
     await this.update(thing.id, thing);
+    return known.endpoint.number;
   }
 
-  async #add({ id, kind, name, isReachable, values }: BridgedEndpoint): Promise<void> {
+  async #add({ id, number, kind, name, isReachable, values }: BridgedEndpoint): Promise<Bridged> {
     const type = BRIDGED_TYPES[kind];
     const state = initialState(type, values);
     const bridgedDeviceBasicInformation = {
@@ -161,11 +169,18 @@ export class MatterBridgeNode implements BridgeNode {
       serialNumber: `${BRIDGED_SERIAL_PREFIX}${id}`.slice(0, MAX_TEXT),
     };
     const loaded = (await type.load()) as typeof AggregatorEndpoint;
-    const endpoint = new Endpoint(loaded.with(BridgedDeviceBasicInformationServer), { id, bridgedDeviceBasicInformation, ...state });
+    const endpoint = new Endpoint(loaded.with(BridgedDeviceBasicInformationServer), {
+      id,
+      ...(number !== undefined && { number }),
+      bridgedDeviceBasicInformation,
+      ...state,
+    });
+    const thing: Bridged = { endpoint, kind, label: shown(name), cancelRest: () => {} };
     linkEndpoint(endpoint, async (fabricIndex, { action, params }) => {
       // An index may belong to another fabric later. The identity never does.
       const fabric = this.ecosystems().find((one) => one.fabricIndex === fabricIndex)?.identity ?? '';
       await this.#options.onCommand({ endpoint: id, fabric, action, params });
+      this.#restLater(thing);
     });
     try {
       await this.#aggregator.add(endpoint);
@@ -174,11 +189,11 @@ export class MatterBridgeNode implements BridgeNode {
       await endpoint.delete().catch(() => undefined);
       throw error;
     }
-    const thing = { endpoint, kind, label: shown(name) };
     this.#things.set(id, thing);
     endpoint.eventsOf(BridgedDeviceBasicInformationServer).nodeLabel$Changed?.on((_label, _before, context) => {
       if (hasRemoteActor(context)) this.#keepLabel(thing);
     });
+    return thing;
   }
 
   async #showLabel({ endpoint, label }: Bridged): Promise<void> {
@@ -194,6 +209,7 @@ export class MatterBridgeNode implements BridgeNode {
   async remove(id: string): Promise<void> {
     const thing = this.#things.get(id);
     this.#things.delete(id);
+    thing?.cancelRest();
     await thing?.endpoint.delete();
     this.#snapshotSoon();
   }
@@ -216,6 +232,17 @@ export class MatterBridgeNode implements BridgeNode {
       ...(reachable && { bridgedDeviceBasicInformation: { reachable: isReachable } }),
     };
     if (Object.keys(state).length > 0) await endpoint.set(state);
+    if (values) this.#restLater(thing);
+  }
+
+  /** Ends the movement of a cover that reports nothing more. Somebody has stopped it by hand, or it cannot go on. */
+  #restLater(thing: Bridged): void {
+    if (thing.kind !== 'cover') return;
+    thing.cancelRest();
+    thing.cancelRest = this.#parts.clock.after(REST_MS, () => {
+      const rest = this.#last.then(() => thing.endpoint.set(restedState(thing.endpoint.state as EndpointState)));
+      this.#last = rest.catch((error: unknown) => this.#parts.logger.warn('bridge.rest_not_shown', { problem: String(error) }));
+    });
   }
 
   async openWindow(seconds: number): Promise<BridgeCodes> {

@@ -5,6 +5,7 @@ import { AdministratorCommissioningServer } from '@matter/main/behaviors/adminis
 import type { AdministratorCommissioning } from '@matter/main/clusters/administrator-commissioning';
 import { VendorId } from '@matter/main/types';
 import type { BridgeNodeOptions } from '../../core/devices/matter-bridge.ts';
+import { AtmoError } from '../../core/errors.ts';
 import { bridgeFolder } from './bridge-storage.ts';
 import { refuse } from './bridged-request.ts';
 
@@ -33,14 +34,26 @@ interface RootOptions extends Pick<BridgeNodeOptions, 'number' | 'name'> {
   readonly isOpen: () => boolean;
 }
 
-/** Returns the port if no other program has it, and 0 otherwise: the kernel then chooses one. */
-export async function freePort(port = 0): Promise<number> {
+/**
+ * Returns the port for a bridge: its fixed one, the one that it had before, or 0 with which the kernel chooses one. Rejects with
+ * SERVICE_UNAVAILABLE if another program has the fixed one.
+ */
+export async function portOf({ number, port = 0, fixedPort }: Pick<BridgeNodeOptions, 'number' | 'port' | 'fixedPort'>): Promise<number> {
+  if (fixedPort === undefined) return (await isFree(port)) ? port : 0;
+  if (await isFree(fixedPort)) return fixedPort;
+  throw new AtmoError(
+    'SERVICE_UNAVAILABLE',
+    `Another program has the UDP port ${fixedPort} of bridge ${number}: sudo ss -ulnp shows which. End it, or change matter.bridge_port`,
+  );
+}
+
+async function isFree(port: number): Promise<boolean> {
   const socket = createSocket('udp6');
   try {
     await new Promise<void>((resolve, reject) => socket.once('error', reject).bind(port, () => resolve()));
-    return port;
+    return true;
   } catch {
-    return 0;
+    return false;
   } finally {
     socket.close();
   }

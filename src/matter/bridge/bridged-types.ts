@@ -1,6 +1,7 @@
 import '../matter-platform.ts';
 import type { EndpointType } from '@matter/main';
 import type { BridgedKind, BridgedValues } from '../../core/devices/matter-bridge.ts';
+import { objectOf } from '../../core/json.ts';
 import { closed100thsOf, illuminanceOf, kelvinOf, levelOf, percentOf, systemModeOf } from './bridged-units.ts';
 
 /** The attributes of an endpoint, by cluster, both as matter.js names them. */
@@ -24,6 +25,8 @@ interface Shown {
   readonly unknown: unknown;
   /** Returns whether the attribute shows the value already, although it is not exactly its conversion. */
   readonly shows?: (attribute: never, value: never) => boolean;
+  /** Returns further attributes of the cluster that change with the attribute. `current` has those of the cluster now. */
+  readonly alongside?: (after: never, current: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
 }
 
 const same = (value: unknown) => value;
@@ -56,6 +59,8 @@ const OPEN_PERCENT: Shown = {
   attribute: 'currentPositionLiftPercent100ths',
   toMatter: closed100thsOf,
   unknown: null,
+  // A cover that no ecosystem moves has been moved at the cover itself. It stands where it is meant to be.
+  alongside: (position: number | null, cover) => (isMoving(cover) ? {} : { targetPositionLiftPercent100ths: position }),
 };
 const LOCKED: Shown = { cluster: 'doorLock', attribute: 'lockState', toMatter: (isLocked: boolean) => (isLocked ? 1 : 2), unknown: null };
 const SETPOINTS: Limits = [500, 3500];
@@ -197,16 +202,27 @@ export function initialState({ fixed = {}, attributes }: BridgedType, values: Br
   return state;
 }
 
+/** Returns the attributes of a cover that an ecosystem moved and that rests before its target, as one that was stopped by hand. */
+export function restedState(current: EndpointState): EndpointState {
+  const cover = current.windowCovering ?? {};
+  return isMoving(cover) ? { windowCovering: { targetPositionLiftPercent100ths: cover.currentPositionLiftPercent100ths } } : {};
+}
+
+function isMoving({ operationalStatus }: Readonly<Record<string, unknown>>): boolean {
+  return (objectOf(operationalStatus).lift ?? 0) !== 0;
+}
+
 /** Returns the attributes that change with the values. `current` has the attributes now. */
 export function changedState({ attributes }: BridgedType, values: BridgedValues, current: EndpointState): EndpointState {
   const state: Record<string, Record<string, unknown>> = {};
-  for (const [name, { cluster, attribute, toMatter, unknown, shows }] of Object.entries(attributes)) {
+  for (const [name, { cluster, attribute, toMatter, unknown, shows, alongside }] of Object.entries(attributes)) {
     const value = values[name];
-    const before = current[cluster]?.[attribute];
+    const own = current[cluster] ?? {};
+    const before = own[attribute];
     if (value === undefined || (value === null && unknown !== null)) continue;
     if (value !== null && typeof before === 'number' && shows?.(before as never, value as never)) continue;
     const after = value === null ? null : toMatter(value as never);
-    if (after !== before) state[cluster] = { ...state[cluster], [attribute]: after };
+    if (after !== before) state[cluster] = { ...state[cluster], [attribute]: after, ...alongside?.(after as never, own) };
   }
   return state;
 }

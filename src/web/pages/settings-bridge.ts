@@ -25,7 +25,9 @@ interface BridgeView {
     readonly bridge: number;
     readonly unique_id: string;
     readonly reachable: boolean;
+    readonly suspended?: 'dangerous' | 'gone' | 'widened';
   }[];
+  readonly bridges: readonly { readonly bridge: number; readonly problem?: string }[];
   readonly candidates: readonly BridgeCandidate[];
 }
 
@@ -56,6 +58,7 @@ export class SettingsBridge extends PageElement {
     return html`<section class="card stack" aria-labelledby="settings-bridge">
       <h2 id="settings-bridge">${text('settings.bridge')}</h2>
       <p>${text('settings.bridge_about')}</p>
+      ${view.bridges.map(problemLine)}
       <ul class="tokens">${view.things.map((thing) => this.#thing(thing))}</ul>
       ${this.#form(view)}
       ${bridgesOf(view).map((bridge) => this.#opener(bridge, bridgesOf(view).length))}
@@ -64,11 +67,12 @@ export class SettingsBridge extends PageElement {
     </section>`;
   }
 
-  #thing({ name, kind, unique_id: id, reachable }: BridgeView['things'][number]): TemplateResult {
+  #thing({ name, kind, unique_id: id, reachable, suspended }: BridgeView['things'][number]): TemplateResult {
     const label = text('settings.bridge_remove', { name });
     const remove = () => void this.callTool({ tool: 'hub:unbridge_device', params: { thing: id }, label });
+    const state = suspended ? text(`settings.bridge_suspended_${suspended}`) : text('settings.bridge_unreachable');
     return html`<li class="row"><span class="grow"><bdi>${name}</bdi>
-        <span class="quiet">${kind.replaceAll('_', ' ')}${reachable ? '' : ` · ${text('settings.bridge_unreachable')}`}</span></span>
+        <span class="quiet">${kind.replaceAll('_', ' ')}${reachable ? '' : ` · ${state}`}</span></span>
       <button type="button" class="button small" aria-label=${label} @click=${remove}>${text('settings.bridge_take_away')}</button></li>`;
   }
 
@@ -131,6 +135,10 @@ export class SettingsBridge extends PageElement {
 }
 
 const TOOLS: ReadonlySet<string> = new Set(['hub:bridge_device', 'hub:unbridge_device', 'hub:open_bridge', 'hub:remove_ecosystem']);
+
+function problemLine({ bridge, problem }: BridgeView['bridges'][number]): TemplateResult | typeof nothing {
+  return problem === undefined ? nothing : html`<p role="alert">${text('settings.bridge_problem', { number: bridge, problem })}</p>`;
+}
 
 /** Returns the numbers of the bridges that have things. */
 function bridgesOf({ things }: Pick<BridgeView, 'things'>): readonly number[] {

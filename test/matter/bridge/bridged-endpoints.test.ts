@@ -11,7 +11,7 @@ import { AtmoError } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { createRoot } from '../../../src/matter/bridge/bridge-root.ts';
 import { linkEndpoint } from '../../../src/matter/bridge/bridged-request.ts';
-import { BRIDGED_TYPES, changedState, type EndpointState, initialState } from '../../../src/matter/bridge/bridged-types.ts';
+import { BRIDGED_TYPES, changedState, type EndpointState, initialState, restedState } from '../../../src/matter/bridge/bridged-types.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'bridged-endpoints-'));
 const aggregator = new Endpoint(AggregatorEndpoint, { id: 'aggregator' });
@@ -135,6 +135,22 @@ describe('a bridged cover', () => {
     await invoke('cover', 'windowCovering', 'stopMotion');
     expect(calls).toMatchObject([{ action: 'close' }, { action: 'stop' }]);
     expect(cover()).toMatchObject({ operationalStatus: { global: 0 }, targetPositionLiftPercent100ths: 4200 });
+  });
+
+  test('that is moved by hand has its new position as its target', async () => {
+    await show('cover', { open_percent: 80 });
+    expect(cover()).toMatchObject({ currentPositionLiftPercent100ths: 2000, targetPositionLiftPercent100ths: 2000 });
+    expect(cover()).toMatchObject({ operationalStatus: { global: 0 } });
+  });
+
+  test('goes on to its target while it reports positions, and stands where it stopped once it reports nothing more', async () => {
+    await invoke('cover', 'windowCovering', 'downOrClose');
+    await show('cover', { open_percent: 60 });
+    expect(cover()).toMatchObject({ targetPositionLiftPercent100ths: 10_000, operationalStatus: { global: 2 } });
+    await at('cover').set(restedState(at('cover').state as EndpointState));
+    expect(cover()).toMatchObject({ targetPositionLiftPercent100ths: 4000, operationalStatus: { global: 0 } });
+    expect(restedState(at('cover').state as EndpointState)).toEqual({});
+    await show('cover', { open_percent: 58 });
   });
 
   test('cannot be put into a mode in which it refuses commands', async () => {
