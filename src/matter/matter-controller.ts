@@ -74,12 +74,16 @@ class MatterController implements BridgingDeviceSource {
     const joiningDetailsOf = (nodeId: string) => commissionings.list().find((entry) => entry.nodeId === nodeId);
     const devices = new MatterDevices({ matterNode: matter, store, clock, logger, joiningDetailsOf });
     const credentials = new CredentialSetStore({ store });
-    const commissioner = new Commissioner({ matter, store, credentials, recorder: devices, logger, clock }, { attestation });
+    const passcodes = new Set<number>();
+    const commissioner = new Commissioner(
+      { matter, store, credentials, recorder: devices, logger, clock, bridgePasscodes: passcodes },
+      { attestation },
+    );
     const access = devices.wholeNodes;
     const adminNodeId = () => String(matter.fabric.rootNodeId);
     this.directory = devices;
     this.access = devices;
-    this.bridges = bridgeNodes({ clock, logger, problems }, stateDir);
+    this.bridges = bridgeNodes({ clock, logger, problems, passcodes }, stateDir);
     this.#services = [matter, devices, commissioner];
     this.administration = matterAdministration({
       devices,
@@ -117,7 +121,12 @@ class MatterController implements BridgingDeviceSource {
 
 /** Returns the port that opens bridges. A hub without bridged things does not load their code. */
 function bridgeNodes(
-  { clock, logger, problems }: Pick<MatterNodeCollaborators, 'clock' | 'logger' | 'problems'>,
+  {
+    clock,
+    logger,
+    problems,
+    passcodes,
+  }: Pick<MatterNodeCollaborators, 'clock' | 'logger' | 'problems'> & { readonly passcodes: Set<number> },
   stateDir: string,
 ): BridgeNodes {
   const storageOf = async (number: number) => {
@@ -127,7 +136,7 @@ function bridgeNodes(
   return {
     open: async (options, endpoints) => {
       const { MatterBridgeNode } = await import('./bridge/bridge-node.ts');
-      return MatterBridgeNode.start({ clock, logger, storage: await storageOf(options.number) }, options, endpoints);
+      return MatterBridgeNode.start({ clock, logger, passcodes, storage: await storageOf(options.number) }, options, endpoints);
     },
     erase: async (number) => (await storageOf(number)).erase(),
   };

@@ -220,8 +220,12 @@ describe('the second hub', () => {
     });
     await until(async () => (await second.call('pump_turn_on')).status === 'success');
     expect(await isOn('pump')).toBe(true);
-    const { candidates } = (await first.result('hub:list_bridged', { candidates: true })) as { candidates: readonly { name: string }[] };
-    expect(candidates.map(({ name }) => name)).not.toContain('Pond temperature');
+    type Candidate = { readonly thing: string; readonly name: string; readonly hub?: string };
+    const { candidates } = (await first.result('hub:list_bridged', { candidates: true })) as { candidates: readonly Candidate[] };
+    expect(candidates.map(({ thing }) => thing)).toContain('pond/temperature');
+    const ofSecond = candidates.filter(({ hub }) => hub !== undefined).map(({ name }) => name);
+    expect(ofSecond).toContain(LAMP);
+    expect(ofSecond).not.toContain('Pond temperature');
     expect(await first.call('hub:bridge_device', { thing: 'Pond temperature', hub: second.id })).toMatchObject({
       error: { code: 'NOT_SUPPORTED' },
     });

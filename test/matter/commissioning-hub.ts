@@ -23,6 +23,7 @@ export class CommissioningHub implements AsyncDisposable {
   readonly credentials: CredentialSetStore;
   readonly recorded = new Map<string, { readonly name?: string }>();
   readonly logLines: string[] = [];
+  readonly bridgePasscodes = new Set<number>();
 
   constructor(options: { readonly stateDir: string; readonly store: KeyValueStore; readonly ble?: AdapterBle } & CommissionerOptions) {
     const logger = createLogger('warn', (line) => this.logLines.push(line));
@@ -39,7 +40,15 @@ export class CommissioningHub implements AsyncDisposable {
       },
     };
     this.commissioner = new Commissioner(
-      { matter: this.node, store: options.store, credentials: this.credentials, recorder, logger, clock: systemClock },
+      {
+        matter: this.node,
+        store: options.store,
+        credentials: this.credentials,
+        recorder,
+        logger,
+        clock: systemClock,
+        bridgePasscodes: this.bridgePasscodes,
+      },
       options,
     );
   }

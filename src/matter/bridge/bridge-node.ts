@@ -26,6 +26,8 @@ export interface BridgeNodeParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly storage: BridgeStorage;
+  /** Passcodes with which bridges are open. This hub itself must not commission them. */
+  readonly passcodes: Set<number>;
 }
 
 interface Change {
@@ -251,6 +253,7 @@ export class MatterBridgeNode implements BridgeNode {
     const passcode = PaseClient.generateRandomPasscode(crypto);
     const discriminator = PaseClient.generateRandomDiscriminator(crypto);
     await this.#node.set({ commissioning: { passcode, discriminator } });
+    this.#parts.passcodes.add(passcode);
     await this.#node.env.get(DeviceCommissioner).allowBasicCommissioning();
     // matter.js 0.17.9 makes a timer for the end of the window and does not start it.
     this.#cancelWindow = this.#parts.clock.after(seconds * 1000, () => this.#endWindow());
@@ -266,7 +269,8 @@ export class MatterBridgeNode implements BridgeNode {
   async closeWindow(): Promise<void> {
     this.#cancelWindow();
     this.#window.untilMs = 0;
-    const { env } = this.#node;
+    const { env, state } = this.#node;
+    this.#parts.passcodes.delete(state.commissioning.passcode);
     if (env.has(DeviceCommissioner)) await env.get(DeviceCommissioner).endCommissioning();
   }
 

@@ -28,9 +28,12 @@ export function closed100thsOf(openPercent: number): number {
   return Math.min(10_000, Math.max(0, Math.round((100 - openPercent) * 100)));
 }
 
-/** Converts lux to a MeasuredValue of Illuminance Measurement: 10,000 × log10(lx) + 1, and 0 if it is too dark to measure (2.2.5.1). */
+/**
+ * Converts lux to a MeasuredValue of Illuminance Measurement, 10,000 × log10(lx) + 1 (2.2.5.1). Less than 1 lx is shown as 1 lx, the lowest
+ * value that a bridge declares.
+ */
 export function illuminanceOf(lux: number): number {
-  return lux < 1 ? 0 : Math.min(0xfffe, Math.round(10_000 * Math.log10(lux) + 1));
+  return Math.round(10_000 * Math.log10(Math.max(1, lux)) + 1);
 }
 
 /** Returns the name of a SystemMode. One that a bridge does not use has its number as a name, which no thing accepts. */

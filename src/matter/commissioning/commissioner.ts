@@ -30,6 +30,8 @@ interface Collaborators extends Pick<HubContext, 'clock' | 'logger' | 'store'> {
   readonly matter: MatterNode;
   readonly credentials: CredentialSetStore;
   readonly recorder: DeviceRecorder;
+  /** Passcodes with which the bridges of this hub itself are open. */
+  readonly bridgePasscodes: ReadonlySet<number>;
 }
 
 type CommissionOptions = Parameters<DeviceAdministration['commission']>[1];
@@ -63,13 +65,14 @@ export class Commissioner implements Service, Pick<DeviceAdministration, 'commis
 
   /**
    * Commissions the device of a setup code. If the code has several payloads, commissions their devices one after the other. Throws
-   * VALIDATION_ERROR if the code is wrong, CONFLICT if the same device is already being commissioned, NOT_FOUND if the network credentials
+   * VALIDATION_ERROR if the code is wrong or that of a bridge of this hub, CONFLICT if the same device is already being commissioned, NOT_FOUND if the network credentials
    * do not exist, NOT_CONFIGURED if BLE is needed but off, STORAGE_FAILED if the commissioning cannot be stored, and CANCELLED if it is
    * cancelled. If the device cannot be commissioned, throws COMMISSIONING_FAILED with `step`, `reason` and `advice`.
    */
   async commission(request: CommissionRequest, options: CommissionOptions): Promise<CommissionResult> {
     options.onProgress({ step: 'parse', note: 'reading the code' });
     const payloads = payloadsOf(request);
+    this.#refuseOwnBridges(payloads);
     this.#checkRadio(request);
     const results: CommissionResult[] = [];
     for (const payload of payloads) results.push(await this.#commissionOne(payload, request, options));
@@ -151,6 +154,13 @@ export class Commissioner implements Service, Pick<DeviceAdministration, 'commis
       throw new AtmoError('CONFLICT', 'This device is being commissioned already; wait until that has ended');
     }
     this.#running.add(payload);
+  }
+
+  /** Throws VALIDATION_ERROR for the code of a bridge of this hub: its things would come back as devices of the hub that has them. */
+  #refuseOwnBridges(payloads: readonly SetupPayload[]): void {
+    if (!payloads.some(({ passcode }) => this.#collaborators.bridgePasscodes.has(passcode))) return;
+    const message = 'This is the code of a bridge of this hub itself. Enter it in the other app, such as Apple Home or Google Home';
+    throw new AtmoError('VALIDATION_ERROR', message);
   }
 
   #checkRadio(request: CommissionRequest): void {

@@ -30,6 +30,13 @@ describe('a request to commission', () => {
     expect((await refusal({ code: '123' })).code).toBe('VALIDATION_ERROR');
   });
 
+  test('with the code of a bridge of the hub itself is refused, whatever form the code has', async () => {
+    hub.bridgePasscodes.add(20202021);
+    for (const request of [{ code: 'MT:Y.K90AFN00KA0648G00' }, { code: '34970112332' }, { passcode: 20202021, discriminator: 3840 }]) {
+      expect((await refusal(request)).message, JSON.stringify(request)).toContain('a bridge of this hub itself');
+    }
+  });
+
   test('with unknown credentials is refused, also where Bluetooth is off', async () => {
     expect((await refusal({ code: 'MT:Y.K90AFN00KA0648G00', wifi: 'home' })).code).toBe('NOT_FOUND');
     hub.credentials.setWifi('home', 'Our place', '');
