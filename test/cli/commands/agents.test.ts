@@ -38,7 +38,8 @@ function makeHub(listed: readonly JsonObject[] = [AUTO], others: Record<string, 
       asked.push([name, params]);
       return answer;
     };
-    setup.addTool({ name, namespace: 'core', parameters: { type: 'object' }, handler });
+    const namespace = name === 'check_automation' ? 'hub' : 'core';
+    setup.addTool({ name, namespace, parameters: { type: 'object' }, handler });
   }
   const run = (line: string, io = {}) => atmo(line.split(' '), { fetch: fetchFrom(setup.httpApi), ...io });
   return { asked, run };
@@ -59,6 +60,20 @@ describe('atmo agent', () => {
       const params = { agent_type: 'automation', name: 'hall', permissions, config: CONFIG };
       expect(asked.map(([, asking]) => asking)).toEqual([params, params, { ...params, ttl_seconds: 2_592_000 }]);
     });
+  });
+
+  test('check says what was found in a draft and what to do, and spawn says it of the automation that it made', async () => {
+    const conflict = { severity: 'warning', sentence: '"draft" never runs', fix: 'Change the condition' };
+    const told = 'warning: "draft" never runs\n  Change the condition\n';
+    const { asked, run } = makeHub([AUTO], {
+      check_automation: { conflicts: [conflict] },
+      spawn_agent: { ...SPAWNED, conflicts: [conflict] },
+    });
+    expect((await run('agent check - --allow device:control:lamp --name hall', { stdin: YAML })).out).toBe(told);
+    expect(asked).toEqual([['check_automation', { config: CONFIG, permissions: ['device:control:lamp'], name: 'hall' }]]);
+    expect((await run('agent spawn hall --config - --allow device:control:lamp', { stdin: YAML })).out).toContain(told);
+    const { run: again } = makeHub([AUTO], { check_automation: { conflicts: [] } });
+    expect((await again('agent check - --allow device:control:lamp', { stdin: YAML })).out).toBe('nothing found\n');
   });
 
   test.each([
