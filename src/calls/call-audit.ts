@@ -35,6 +35,7 @@ export function auditIntent(call: RoutedCall, context: StageContext, run: RunCon
     argumentsHash: callHash(call, context.sealSecret),
     ...(params.isShort && { params: params.value }),
     effects: call.effects,
+    ...(call.running.before && { before: call.running.before }),
     decision: {
       ...(call.approval && { approvedBy: call.approval.by, approvalId: call.approval.id }),
       ...(call.rule !== undefined && { rule: call.rule }),
@@ -45,15 +46,17 @@ export function auditIntent(call: RoutedCall, context: StageContext, run: RunCon
 }
 
 /** Returns the audit row that is written when a call has ended or was refused. */
-export function auditOutcome(call: CallFacts, answer: CallAnswer, atMs: number): AuditOutcome {
+export function auditOutcome(call: CallFacts, answer: CallAnswer, { time, states }: Pick<StageContext, 'time' | 'states'>): AuditOutcome {
+  const { before, isDispatched } = call.running;
   const result = answer.status === 'success' ? auditedResult(call, answer.result) : undefined;
   return {
-    kind: call.running.isDispatched ? 'outcome' : 'refusal',
-    ...commonEntry(call, atMs),
+    kind: isDispatched ? 'outcome' : 'refusal',
+    ...commonEntry(call, time.now()),
     ...nodeOf(call.running.ranOn),
     durationMs: answer.execution.duration_ms,
     responseHash: answer.response_hash,
     ...(result !== undefined && { result }),
+    ...(before && isDispatched && { after: states.latest(before) }),
     ...(answer.status === 'error' && { error: answer.error.code, message: String(redact(answer.error.message)) }),
   };
 }

@@ -4,6 +4,7 @@ import { sha256Hex } from '../codec/hashes.ts';
 import type { PlannedCall } from '../core/auth/approvals.ts';
 import { type Effect, maxRisk, type Risk } from '../core/auth/principal.ts';
 import type { Clock } from '../core/clock.ts';
+import type { DeviceState } from '../core/devices/device-states.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { StallDetector } from '../core/health.ts';
 import type { Json, JsonObject } from '../core/json.ts';
@@ -15,7 +16,7 @@ import { CallDeadline, type TimeLimitContext, timeLimitMs } from './call-deadlin
 import type { IdempotencyClaim } from './idempotency-store.ts';
 import type { RunningJob } from './jobs/job-store.ts';
 import type { RouteCandidate } from './pipeline-context.ts';
-import type { CallRequest, JobView, NormalResult } from './request-and-answer.ts';
+import type { ApprovalNeed, CallRequest, JobView, NormalResult } from './request-and-answer.ts';
 
 /** The facts about a call in any stage of the pipeline. A stage never changes facts: it returns a copy with additional facts. */
 export interface CallFacts {
@@ -72,6 +73,7 @@ export type ClaimedCall = AuthorizedCall<'claimed'> & { readonly repeated: undef
 export type RepeatedCall = AuthorizedCall<'charged'> & { readonly repeated: JsonObject };
 export type RuledCall<P extends Purpose = Purpose> = AuthorizedCall<P> & Passed<'rules allow it'> & Ruled;
 export type ApprovedCall = RuledCall<'claimed'> & Passed<'approval suffices'> & { readonly repeated: undefined };
+export type RehearsedCall = RuledCall<'asked'> & { readonly approvalNeed?: ApprovalNeed };
 export type ApprovableCall = RuledCall<'asked'> & Passed<'approval is there'>;
 export type QueuedCall = ApprovedCall & { readonly job: RunningJob };
 export type ScheduledCall = ApprovedCall & Passed<'slot is taken'>;
@@ -143,6 +145,8 @@ export class RunningCall {
   step?: PlannedCall;
   /** The hub that was tried most recently. After a success, this is the hub that ran the call. */
   ranOn?: RouteCandidate;
+  /** The values that the call may change, as they were before. */
+  before?: DeviceState;
   /** Whether the call may already have taken effect. */
   isDispatched = false;
   hasEnded = false;

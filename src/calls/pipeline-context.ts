@@ -4,6 +4,7 @@ import type { Authenticator, Authorizer, Principal, RateLimiter, RuleEngine } fr
 import type { TrustedTime } from '../core/clock.ts';
 import { CallerConcurrencyLimiter } from '../core/concurrency-limiter.ts';
 import type { HubContext } from '../core/context.ts';
+import type { DeviceStates } from '../core/devices/device-states.ts';
 import type { StallDetector } from '../core/health.ts';
 import type { HubId } from '../core/ids.ts';
 import type { Json, JsonObject } from '../core/json.ts';
@@ -118,12 +119,16 @@ export interface PipelineCollaborators extends Pick<HubContext, 'clock' | 'logge
   readonly vault: CallVault;
   readonly rules: RuleEngine;
   readonly rateLimiter: RateLimiter;
+  /** Limits rehearsals, which the rate limits of calls do not count. */
+  readonly rehearsalLimiter: Pick<RateLimiter, 'charge'>;
   /** Runs calls on other hubs; without a mesh it rejects every call. */
   readonly router: CallRouter;
   readonly tools: CallableTools;
   /** Stores which other hub runs a job. */
   readonly jobPlaces: { remember(job: { readonly jobId: string; readonly hubId: string; readonly owner: Principal }): void };
   readonly mesh: { peers(): readonly CallPeer[] };
+  /** The states of this hub's devices, which are written to the audit log so that a call can be undone. */
+  readonly states: DeviceStates;
   /** Checks whether a token is still valid, when a call arrives and again right before the call runs. */
   readonly validity: Pick<Authenticator, 'isStillValid'>;
   /** The hub's clock. Dangerous calls are refused until its time is trusted. */
@@ -205,10 +210,12 @@ export function stageContext(collaborators: PipelineCollaborators, options: Pipe
     vault: collaborators.vault,
     rules: collaborators.rules,
     rateLimiter: collaborators.rateLimiter,
+    rehearsalLimiter: collaborators.rehearsalLimiter,
     router: collaborators.router,
     tools: collaborators.tools,
     jobPlaces: collaborators.jobPlaces,
     mesh: collaborators.mesh,
+    states: collaborators.states,
     validity: collaborators.validity,
     time: collaborators.time,
     sealSecret: collaborators.sealSecret,

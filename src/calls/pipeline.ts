@@ -19,6 +19,7 @@ import { auditOutcome, CallAuditWriter, eventData, redactedError, storableAnswer
 import type { RunningJob } from './jobs/job-store.ts';
 import { MAX_CALL_DEPTH, MAX_NESTED_CALLS, tooManyCalls } from './limits.ts';
 import { type PipelineCollaborators, type PipelineOptions, type StageContext, stageContext } from './pipeline-context.ts';
+import { CallRehearser } from './rehearsal.ts';
 import {
   type AsyncAnswer,
   type CallAnswer,
@@ -27,6 +28,7 @@ import {
   type JobView,
   type NormalResult,
   type Preflight,
+  type Rehearsal,
   successAnswer,
   type ToolCaller,
 } from './request-and-answer.ts';
@@ -41,6 +43,7 @@ export class CallPipeline implements ToolCaller {
   readonly #logsCalls: boolean;
   readonly #usage: UsageCounter;
   readonly #auditWriter: CallAuditWriter;
+  readonly #rehearser: CallRehearser;
   readonly #calls = new Set<RunningCall>();
   readonly #open = new Set<Promise<unknown>>();
   #isDraining = false;
@@ -51,6 +54,7 @@ export class CallPipeline implements ToolCaller {
     this.#context = stageContext(collaborators, options, () => this.#isDraining);
     const { audit, clock, time } = this.#context;
     this.#auditWriter = new CallAuditWriter({ audit, clock, time });
+    this.#rehearser = new CallRehearser(this.#context);
   }
 
   call(request: CallRequest): Promise<CallAnswer> {
@@ -69,6 +73,10 @@ export class CallPipeline implements ToolCaller {
     const call = this.#begin(request, 'job');
     call.job = job;
     return this.#track(this.#resumeNow(call));
+  }
+
+  rehearse(request: CallRequest): Promise<Rehearsal> {
+    return this.#track(this.#rehearser.rehearse(request));
   }
 
   preflight(request: CallRequest): Promise<Preflight> {
@@ -214,7 +222,7 @@ export class CallPipeline implements ToolCaller {
     if (approval && !call.isDispatched) await this.#logged(call, () => this.#context.approvals.giveBack(approval.id));
     const isRepeatable = answer.status === 'error' && (!call.isDispatched || ERROR_CODES[answer.error.code].retry === 'later');
     // If the outcome cannot be written, the error is logged. The caller still gets the answer, since the call has run.
-    await this.#logged(call, () => this.#auditWriter.record(auditOutcome(call.facts, answer, this.#context.time.now())));
+    await this.#logged(call, () => this.#auditWriter.record(auditOutcome(call.facts, answer, this.#context)));
     if (call.claim) {
       const stored = () => (isRepeatable ? undefined : storableAnswer(call.facts, answer));
       await this.#logged(call, () => call.settleClaim(copyJsonObject(answer, RESULT_LIMITS), stored()));

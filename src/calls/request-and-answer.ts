@@ -1,13 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { canonicalJson } from '../codec/canonical-json.ts';
 import { blake3Hex } from '../codec/hashes.ts';
-import type { Effect, Principal, Risk } from '../core/auth/principal.ts';
+import type { Effect, Principal, RateAllowance, Risk } from '../core/auth/principal.ts';
 import { isoTime } from '../core/clock.ts';
+import type { ExpectedChange, Reversibility } from '../core/devices/device-states.ts';
 import type { AtmoError, ErrorBody } from '../core/errors.ts';
 import type { JobId } from '../core/ids.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import type { CallChunk, ToolMessage } from '../tools/definition/notifications.ts';
-import type { CallerData, RegisteredTool, ToolAnswer, ToolContext, ToolQuestion } from '../tools/definition/tool-definition.ts';
+import type {
+  CallerData,
+  RegisteredTool,
+  SkippedMember,
+  ToolAnswer,
+  ToolContext,
+  ToolQuestion,
+} from '../tools/definition/tool-definition.ts';
 
 /** The caller's limits and preferences for the choice of the hub that runs a call. */
 export interface RoutingPreferences {
@@ -122,6 +130,42 @@ export type Preflight =
   | { readonly allowed: true; readonly risk: Risk; readonly effects: readonly Effect[] }
   | { readonly allowed: false; readonly error: ErrorBody };
 
+/**
+ * What a call would do. `would_run`: it would run at once. `needs_approval`: people would have to approve it first. `would_be_refused`: with
+ * `error`. `not_known`: only another hub could tell, and it does not.
+ */
+export const REHEARSAL_OUTCOMES = ['would_run', 'needs_approval', 'would_be_refused', 'not_known'] as const;
+
+/** The approval that a call would need. */
+export interface ApprovalNeed {
+  /** Number of persons who have to approve. */
+  readonly persons: number;
+  readonly reason: string;
+}
+
+/** A call that was rehearsed, in the form in which clients get it. */
+export interface Rehearsal {
+  readonly tool: string;
+  readonly outcome: (typeof REHEARSAL_OUTCOMES)[number];
+  readonly error?: ErrorBody;
+  readonly risk: Risk;
+  readonly effects: readonly Pick<Effect, 'target' | 'permission' | 'risk'>[];
+  readonly changes: readonly ExpectedChange[];
+  readonly approval?: ApprovalNeed;
+  /** Name of the owner's rule that decides. */
+  readonly rule?: string;
+  /** The rate limits of the caller of which at most a tenth is left. */
+  readonly limits: readonly RateAllowance[];
+  readonly skipped: readonly SkippedMember[];
+  /** The calls that the call makes itself, in order. */
+  readonly calls: readonly Rehearsal[];
+  readonly undo: Reversibility;
+  /** What automations will do that is contrary to the call. */
+  readonly conflicts: readonly JsonObject[];
+  /** The other hub that would run the call, and that has rehearsed it. */
+  readonly node_id?: string;
+}
+
 /** Port: runs tool calls, or only checks them. A refused or failed call causes no exception: the answer contains the error. */
 export interface ToolCaller {
   call(request: CallRequest): Promise<CallAnswer>;
@@ -132,6 +176,11 @@ export interface ToolCaller {
    * yet, the approval is requested. An existing approval is not used up.
    */
   preflight(request: CallRequest): Promise<Preflight>;
+  /**
+   * Tells what a call would do, for whom it would need an approval, or why it would be refused, without running anything. Asks nobody, and
+   * uses up no approval, idempotency key or rate limit of calls. Rejects with RATE_LIMITED if too many calls are rehearsed.
+   */
+  rehearse(request: CallRequest): Promise<Rehearsal>;
   /** Returns whether the checks would permit at least one call of the tool. The parameters need not be known. */
   preflightTool(request: Omit<CallRequest, 'params'>): Promise<Preflight>;
   /** Returns a filter that accepts the tools that the caller may call with some parameters. Lists and searches use this filter. */

@@ -7,6 +7,7 @@ import {
   type ClaimedCall,
   type QueuedCall,
   type ReceivedCall,
+  type RehearsedCall,
   type RemoteJobCall,
   type RepeatedCall,
   toolIdOf,
@@ -108,6 +109,22 @@ export const PREFLIGHT: StageList<ReceivedCall, ApprovableCall> = OPENING.pass(a
   .pass(authorization.authorizeEffects)
   .pass(consent.applyRules)
   .pass(consent.peekApproval);
+
+/** The stages that tell what a call would do. Like PREFLIGHT, but an approval that is missing is told and not requested. */
+export const REHEARSAL: StageList<ReceivedCall, RehearsedCall> = OPENING.pass(admission.skipRateLimit)
+  .pass(admission.awaitRemoteTools)
+  .pass(admission.resolveTool)
+  .pass(admission.refuseUnsupportedMode)
+  .pass(authorization.checkStaticPermissions)
+  .pass(authorization.checkFeatures)
+  .pass(authorization.refuseDisabledTools)
+  .pass(admission.readParameters)
+  .pass(admission.validateParameters)
+  .pass(admission.canonicalizeParameters)
+  .pass(authorization.authorizeEffects)
+  .pass(consent.applyRules)
+  .pass(execution.requireRoute)
+  .pass(consent.tellApproval);
 
 /** The checks that are possible before the parameters are known. */
 export const TOOL_PREFLIGHT: StageList<ReceivedCall, AttemptableCall> = OPENING.pass(admission.skipRateLimit)

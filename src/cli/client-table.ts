@@ -23,6 +23,7 @@ import { meshCommands } from './commands/mesh.ts';
 import { monitor } from './commands/monitor.ts';
 import { noticeCommands } from './commands/notices.ts';
 import { peopleCommands } from './commands/people.ts';
+import { undo } from './commands/rehearsal.ts';
 import { ruleCommands } from './commands/rules.ts';
 import { sceneCommands } from './commands/scenes.ts';
 import { read, sensors } from './commands/sensors.ts';
@@ -68,7 +69,7 @@ export function sharedSections(all: () => readonly CommandSpec[]): readonly Comm
         forget,
       ],
     },
-    { title: 'Tools', commands: [tools, call, sensors, read, jobs, jobCancel] },
+    { title: 'Tools', commands: [tools, call, undo, sensors, read, jobs, jobCancel] },
     { title: 'Agents', commands: [mcp, ...agentCommands, ...applicationCommands, ...tokenCommands] },
     { title: 'Approvals, rules and the journal', commands: [...approvalCommands, ...approverCommands, ...ruleCommands, ...auditCommands] },
     { title: 'Mesh', commands: meshCommands },

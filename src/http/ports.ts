@@ -17,7 +17,7 @@ export interface HealthSource {
 }
 
 /** The methods of the call pipeline that HTTP and MCP use. */
-export type CallPort = Pick<ToolCaller, 'call' | 'callAsync' | 'offeredTo' | 'obstacleTo'>;
+export type CallPort = Pick<ToolCaller, 'call' | 'callAsync' | 'rehearse' | 'offeredTo' | 'obstacleTo'>;
 
 /** The methods of the job directory that HTTP and MCP use. */
 export type JobPort = Pick<JobDirectory, 'get' | 'list' | 'listElsewhere' | 'status' | 'cancel'>;

@@ -40,6 +40,8 @@ import type { StateAnchors } from '../storage/state-anchors.ts';
 import type { HubConfig } from './config/config.ts';
 import { makeAuthorizationServer, makeGrants } from './oauth.ts';
 
+/** A rehearsal costs as much as the checks of a call. Nobody needs many at once, as nothing happens. */
+const REHEARSALS = { burst: 120, perSecond: 20 };
 const ROOT_KEY_FILE = 'mesh-root.key';
 
 /** The parts of the hub that `openAuth` needs. */
@@ -66,6 +68,8 @@ export interface Auth {
   /** The tokens that this hub sends to other hubs on behalf of its callers. */
   readonly meshTokens: MeshTokens;
   readonly rateLimiter: TokenRateLimiter;
+  /** Counts rehearsals of calls, which `rateLimiter` does not count. */
+  readonly rehearsalLimiter: TokenRateLimiter;
   readonly approvers: ApproverRegistry;
   readonly approvals: ApprovalStore;
   /** How long requests for approval wait. */
@@ -128,6 +132,7 @@ export async function openAuth(collaborators: AuthCollaborators, config: HubConf
     revocations: tokens.revocations,
     meshTokens: tokens.meshTokens,
     rateLimiter: new TokenRateLimiter(clock),
+    rehearsalLimiter: new TokenRateLimiter(clock, { defaultRate: REHEARSALS }),
     approvers,
     approvals,
     waits,

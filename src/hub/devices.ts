@@ -18,6 +18,9 @@ import { DeviceScenes } from '../profiles/tools/device-scenes.ts';
 import { DeviceToolSync } from '../profiles/tools/device-tool-sync.ts';
 import { registerSceneTools } from '../profiles/tools/scene-run.ts';
 import { sceneTools } from '../profiles/tools/scene-tools.ts';
+import { LiveDeviceStates } from '../profiles/undo/live-device-states.ts';
+import { CallJournal } from '../profiles/undo/traced-calls.ts';
+import { undoTool } from '../profiles/undo/undo-tool.ts';
 import { DeviceReplacement } from '../tools/builtin/device-replacement.ts';
 import { deviceAdminTools } from '../tools/builtin/device-tools.ts';
 import { homeNameTools } from '../tools/builtin/home-name-tools.ts';
@@ -74,6 +77,7 @@ export async function openDevices(
   const names = deviceNames(() => directory.list(), homeNames);
   const ports = { devices: sync, names, access, validator };
   const memberPorts = { devices: sync, names, access, validator, directory, areas: homeNames, authorizer: infrastructure.auth.authorizer };
+  services.states.use(new LiveDeviceStates({ devices: sync, access, directory }));
   const scenes = new SceneStore(infrastructure.store);
   services.nameUses.add(() =>
     scenes.list().map(({ name, actions }) => ({
@@ -122,6 +126,17 @@ export async function openDevices(
     ...classTools(ports),
     areaTool(memberPorts),
     ...sceneTools(scenePorts),
+    undoTool({
+      devices: sync,
+      names,
+      access,
+      validator,
+      directory,
+      areas: homeNames,
+      authorizer: infrastructure.auth.authorizer,
+      journal: new CallJournal(infrastructure.auth.audit, () => infrastructure.auth.time.now()),
+      isComposed: (toolId) => registry.get(toolId)?.innerCalls !== undefined,
+    }),
     controlMatterDevice({ devices: ports.devices, names: ports.names, access: ports.access, validator: ports.validator, profiles }),
   ];
   for (const tool of tools) registry.register(tool);

@@ -1,3 +1,4 @@
+import { rehearseTool } from '../calls/builtin/rehearse-tool.ts';
 import { ruleTools } from '../calls/builtin/rule-tools.ts';
 import { sequenceTool } from '../calls/composition/steps.ts';
 import { IdempotencyStore } from '../calls/idempotency-store.ts';
@@ -13,6 +14,7 @@ import type { Principal } from '../core/auth/principal.ts';
 import type { Clock } from '../core/clock.ts';
 import type { HubContext } from '../core/context.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
+import { LateDeviceStates } from '../core/devices/device-states.ts';
 import { StallDetector } from '../core/health.ts';
 import type { ServiceStack } from '../core/lifecycle.ts';
 import { configuredAreas } from '../sensors/sensor-config.ts';
@@ -56,6 +58,8 @@ export interface ToolServices {
   /** Finds the settings, tokens, rules and automations that use the name of a device, area or tool. */
   readonly nameUses: NameReferences;
   readonly pipeline: CallPipeline;
+  /** The states of the devices, once they are opened. */
+  readonly states: LateDeviceStates;
   readonly usage: UsageCounter;
   readonly networkRoutes: Pick<NetworkRoutes, 'isOnline'>;
 }
@@ -97,6 +101,7 @@ export async function openToolServices(
     meshProxy,
     usage,
     stallDetector,
+    states: new LateDeviceStates(),
   };
   const pipeline = openPipeline(collaborators, parts, config);
   auth.tokens.onRevoked((tokenId) => jobStore.cancelOf(tokenId));
@@ -104,7 +109,8 @@ export async function openToolServices(
   auth.revocations.onRevoked((tokenId) => {
     pipeline.abortCallsOf((caller) => (caller.token?.chain.includes(tokenId) ?? false) && !auth.authenticator.isStillValid(caller));
   });
-  return { registry, tools: known, nameUses, validator, jobs, jobStore, meshProxy, capabilities, pipeline, usage, networkRoutes };
+  const { states } = parts;
+  return { registry, tools: known, nameUses, validator, jobs, jobStore, meshProxy, capabilities, pipeline, states, usage, networkRoutes };
 }
 
 /** Returns a search over the names in the configuration, in valid tokens and in the owner's rules. */
@@ -161,7 +167,7 @@ const MAX_QUEUED_PER_CALLER = 256;
 /** Below this number of free bytes of memory, new calls are refused. */
 const MIN_FREE_BYTES = 16_000_000;
 
-type PipelineParts = Pick<ToolServices, 'registry' | 'tools' | 'validator' | 'jobStore' | 'meshProxy'> & {
+type PipelineParts = Pick<ToolServices, 'registry' | 'tools' | 'validator' | 'jobStore' | 'meshProxy' | 'states'> & {
   readonly self: RouteCandidate;
   readonly usage: UsageCounter;
   readonly jobPlaces: JobLocations;
@@ -195,9 +201,11 @@ function openPipeline(collaborators: ToolServiceCollaborators, parts: PipelinePa
       vault: auth.callVault,
       rules: auth.rules,
       rateLimiter: auth.rateLimiter,
+      rehearsalLimiter: auth.rehearsalLimiter,
       router: parts.meshProxy.router,
       jobPlaces: parts.jobPlaces,
       mesh: parts.meshProxy.view,
+      states: parts.states,
       validity: auth.authenticator,
       time: auth.time,
       sealSecret: (value) => auth.key.sealSecret(value),
@@ -260,6 +268,7 @@ export function authTools(
     ...clockTools(time),
     rotateOwnerTool(auth.credential),
     sequenceTool(() => pipeline),
+    rehearseTool(() => pipeline),
     snapshotTool(databaseCopies(collaborators, stateDir)),
     ...(reload ? [reloadConfigTool(reload)] : []),
   ];

@@ -14,6 +14,7 @@ const limited = () => {
   const { written, audit } = everything();
   let isFull = true;
   const rateLimiter = {
+    left: () => [],
     charge: () => {
       if (isFull) throw new AtmoError('RATE_LIMITED', 'Too many calls');
     },

@@ -221,6 +221,7 @@ describe('a call that is refused', () => {
   test('a rule, a switched off tool, a rate limit and a stopping hub refuse with their own codes', async () => {
     const limited = makePipeline({
       rateLimiter: {
+        left: () => [],
         charge: () => {
           throw new AtmoError('RATE_LIMITED', 'Too many calls');
         },

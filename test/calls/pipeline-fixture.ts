@@ -12,6 +12,7 @@ import type { CallVault, VaultContent } from '../../src/core/auth/call-vault.ts'
 import { NO_GROUPS } from '../../src/core/auth/permission.ts';
 import type { Authorizer, Principal, TokenFacts } from '../../src/core/auth/principal.ts';
 import type { Clock } from '../../src/core/clock.ts';
+import { LateDeviceStates } from '../../src/core/devices/device-states.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { EventBus, type HubEvent } from '../../src/core/events.ts';
 import { silentLogger } from '../../src/core/logger.ts';
@@ -92,9 +93,11 @@ type GuardingParts = Pick<
   | 'vault'
   | 'rules'
   | 'rateLimiter'
+  | 'rehearsalLimiter'
   | 'router'
   | 'jobPlaces'
   | 'mesh'
+  | 'states'
   | 'validity'
   | 'time'
   | 'sealSecret'
@@ -114,10 +117,12 @@ export function permissiveParts(clock: Clock): GuardingParts {
     approvals: { check: nobodyApproves, peek: nobodyApproves, giveBack: () => {}, refusalOf: () => undefined, withdraw: () => {} },
     vault: PLAIN_VAULT,
     rules: { judge: () => ({ kind: 'allow' }) },
-    rateLimiter: { charge: () => {} },
+    rateLimiter: { charge: () => {}, left: () => [] },
+    rehearsalLimiter: { charge: () => {} },
     router: NO_OTHERS.router,
     jobPlaces: { remember: () => {} },
     mesh: NO_OTHERS.view,
+    states: new LateDeviceStates(),
     validity: { isStillValid: () => true },
     time: { now: () => clock.now(), isTrusted: () => true },
     sealSecret: (value) => createHmac('sha256', 'a key of tests').update(JSON.stringify(value)).digest('hex'),

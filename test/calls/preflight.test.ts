@@ -19,7 +19,7 @@ function room(extra = {}, options = {}) {
 describe('a preflight', () => {
   test('returns the effects of the call and runs nothing', async () => {
     let charged = 0;
-    const { pipeline, runs, audited, heard, collaborators } = room({ rateLimiter: { charge: () => void charged++ } });
+    const { pipeline, runs, audited, heard, collaborators } = room({ rateLimiter: { charge: () => void charged++, left: () => [] } });
     expect(await pipeline.preflight({ principal: holder, tool: 'dim', params: onLamp, idempotencyKey: 'k' })).toEqual({
       allowed: true,
       risk: 'low',

@@ -21,7 +21,17 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   'OnOff.OnWithTimedOff': ({ onTime }, { OnTime }) => ({ OnOff: true, OnTime: Math.max(Number(onTime), Number(OnTime ?? 0)) }),
   'OnOff.Toggle': (_, { OnOff }) => ({ OnOff: OnOff !== true }),
   'LevelControl.MoveToLevelWithOnOff': ({ level, transitionTime }) => (transitionTime === 0 ? { CurrentLevel: level ?? null } : {}),
-  'ColorControl.MoveToHueAndSaturation': ({ hue, saturation }) => ({ CurrentHue: hue ?? null, CurrentSaturation: saturation ?? null }),
+  'ColorControl.MoveToHueAndSaturation': ({ hue, saturation }) => ({
+    CurrentHue: hue ?? null,
+    CurrentSaturation: saturation ?? null,
+    ColorMode: 'CurrentHueAndCurrentSaturation',
+  }),
+  // Devices change the coordinates of the other modes as they like.
+  'ColorControl.MoveToColorTemperature': ({ colorTemperatureMireds }) => ({
+    ColorTemperatureMireds: colorTemperatureMireds ?? null,
+    CurrentX: 30_000,
+    ColorMode: 'ColorTemperatureMireds',
+  }),
   'DoorLock.LockDoor': () => ({ LockState: 'Locked' }),
   'DoorLock.UnlockDoor': () => ({ LockState: 'Unlocked' }),
   'WindowCovering.UpOrOpen': () => ({ CurrentPositionLiftPercent100ths: 0 }),

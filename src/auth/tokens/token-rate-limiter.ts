@@ -1,4 +1,11 @@
-import { type Principal, principalKey, type RateLimit, type RateLimiter, rootAgentOf } from '../../core/auth/principal.ts';
+import {
+  type Principal,
+  principalKey,
+  type RateAllowance,
+  type RateLimit,
+  type RateLimiter,
+  rootAgentOf,
+} from '../../core/auth/principal.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 
@@ -44,6 +51,15 @@ export class TokenRateLimiter implements RateLimiter {
     const waitMs = Math.max(0, ...buckets.map(({ level, perMs }) => (level >= 1 ? 0 : (1 - level) / perMs)));
     if (waitMs > 0) refuse(principal, waitMs);
     for (const bucket of buckets) bucket.level -= 1;
+  }
+
+  left(principal: Principal): readonly RateAllowance[] {
+    const nowMs = this.#clock.monotonic();
+    return this.#measuresOf(principal).map(({ key, capacity, perMs }) => {
+      const bucket = this.#buckets.get(key);
+      const level = bucket ? levelAt(bucket, nowMs) : capacity;
+      return { left: Math.floor(level), calls: capacity, seconds: Math.ceil(capacity / perMs / 1000) };
+    });
   }
 
   /** Returns a caller's rate limits. Only the root token's limit replaces the default, because agents choose the limits of child tokens. */

@@ -3,7 +3,7 @@ import { compareText } from '../../core/edit-distance.ts';
 import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { isActing, notConfigured, type RegisteredTool, type ToolDefinition } from '../../tools/definition/tool-definition.ts';
-import { type ConfirmedCall, isElsewhere, isNamed, type ScheduledCall } from '../call.ts';
+import { type ConfirmedCall, isElsewhere, isNamed, type RuledCall } from '../call.ts';
 import { MAX_CALL_DEPTH } from '../limits.ts';
 import type { CallRouter, ForwardedCall, RouteCandidate, StageContext } from '../pipeline-context.ts';
 import type { RoutingPreferences } from '../request-and-answer.ts';
@@ -54,7 +54,7 @@ const PREFERENCE_FACTOR = 1.1;
  * are too long for other hubs), NOT_CONFIGURED (this hub lacks a setting, and no other hub has the tool), NODE_UNAVAILABLE (the hubs with
  * the tool are unreachable) or NO_CAPABLE_NODE. If the call would run here but the device does not respond, throws DEVICE_UNREACHABLE.
  */
-export function rankedHubs(call: ScheduledCall, context: StageContext): readonly RouteCandidate[] {
+export function rankedHubs(call: RuledCall, context: StageContext): readonly RouteCandidate[] {
   const { ranked, refused } = routeOf(call, context);
   const staysHere = call.paramsBytes > maxForwardedBytes(call.tool, context);
   const route = ranked.filter((candidate) => candidate.isLocal || !staysHere);
@@ -73,7 +73,7 @@ export function rankedHubs(call: ScheduledCall, context: StageContext): readonly
  * Returns the route of a call. If no hub supports the call's parameters but this hub has the tool, the call runs here. It then fails, but
  * the tool's own error is the most precise one.
  */
-function routeOf(call: ScheduledCall, context: StageContext): Route {
+function routeOf(call: RuledCall, context: StageContext): Route {
   const candidates = candidatesFor(call.tool, context);
   const constraints = routeConstraints(call);
   const route = rankRoute(call.tool.definition, { ...constraints, needs: needsOf(call) }, candidates);
@@ -87,14 +87,14 @@ export function maxForwardedBytes({ definition }: RegisteredTool, { maxParamsByt
   return Math.min(definition.execution.maxParamsBytes ?? maxParamsBytes, MAX_FORWARDED_PARAMS);
 }
 
-function tooLongToForward({ tool, paramsBytes }: ScheduledCall, context: StageContext): AtmoError {
+function tooLongToForward({ tool, paramsBytes }: RuledCall, context: StageContext): AtmoError {
   const most = maxForwardedBytes(tool, context);
   const message = `Only another hub can run ${tool.id}, and ${paramsBytes} bytes of parameters are more than the ${most} that go there; call it at that hub`;
   return new AtmoError('PAYLOAD_TOO_LARGE', message, { max_bytes: most });
 }
 
 /** Returns what the parameters require of a hub. The size of a picture is unknown if the parameter is a URL. */
-function needsOf({ params: { model, image } }: ScheduledCall): CallNeeds {
+function needsOf({ params: { model, image } }: RuledCall): CallNeeds {
   const isInline = typeof image === 'string' && !/^https?:/i.test(image);
   return {
     ...(typeof model === 'string' && { model }),
@@ -103,7 +103,7 @@ function needsOf({ params: { model, image } }: ScheduledCall): CallNeeds {
 }
 
 /** Returns the routing preferences of the request, limited by the token and the tool. */
-function routeConstraints(call: ScheduledCall): RouteConstraints & { readonly hop_budget: number } {
+function routeConstraints(call: RuledCall): RouteConstraints & { readonly hop_budget: number } {
   const { routing, principal } = call.request;
   const { hopLimit } = call.tool.definition.routing;
   const { maxHops, allowedNodes } = principal.token ?? {};
@@ -115,7 +115,7 @@ function routeConstraints(call: ScheduledCall): RouteConstraints & { readonly ho
 }
 
 /** Returns NO_CAPABLE_NODE, with the reason why each hub cannot run the call. */
-export function noCapableNode(call: ScheduledCall, refused: readonly RouteRefusal[]): AtmoError {
+export function noCapableNode(call: RuledCall, refused: readonly RouteRefusal[]): AtmoError {
   const reasons = refused.map((refusal) => `${refusal.node_id} ${refusal.reason}`).join('; ');
   return new AtmoError('NO_CAPABLE_NODE', `No hub can run ${call.tool.id}: ${reasons || 'none has it any more'}`, {
     tried: refused.map((refusal) => ({ ...refusal })),
@@ -123,13 +123,13 @@ export function noCapableNode(call: ScheduledCall, refused: readonly RouteRefusa
 }
 
 /** Returns NO_CAPABLE_NODE. If every reason is permanent, the details contain `permanent: true`. */
-function noHubPermitted(call: ScheduledCall, refused: readonly RouteRefusal[]): AtmoError {
+function noHubPermitted(call: RuledCall, refused: readonly RouteRefusal[]): AtmoError {
   const { code, message, details } = noCapableNode(call, refused);
   const isPermanent = refused.length > 0 && !refused.some(isTransient);
   return new AtmoError(code, message, isPermanent ? { ...details, permanent: true } : details);
 }
 
-function nodeUnavailable(call: ScheduledCall, refused: readonly RouteRefusal[]): AtmoError {
+function nodeUnavailable(call: RuledCall, refused: readonly RouteRefusal[]): AtmoError {
   const hubs = refused.map(({ node_id: id }) => id);
   return new AtmoError('NODE_UNAVAILABLE', `${hubs.join(' and ') || 'The hub'} with ${call.tool.id} cannot be reached; try again later`, {
     tried: refused.map((refusal) => ({ ...refusal })),
@@ -287,7 +287,7 @@ function forwardedMode({ running, request }: ConfirmedCall): ForwardedCall['mode
   return request.waitsForApproval ? 'waiting_job' : 'job';
 }
 
-function outcomeUnknown({ id }: RouteCandidate, call: ScheduledCall): AtmoError {
+function outcomeUnknown({ id }: RouteCandidate, call: RuledCall): AtmoError {
   const message = `${call.tool.id} was running on ${id} when this call ended; read the state before calling it again`;
   return new AtmoError('OUTCOME_UNKNOWN', message, { node_id: id });
 }

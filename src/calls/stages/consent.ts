@@ -12,6 +12,7 @@ import {
   type ConfirmedCall,
   isElsewhere,
   type ReauthorizedCall,
+  type RehearsedCall,
   type RuledCall,
   riskOf,
 } from '../call.ts';
@@ -50,6 +51,14 @@ export async function peekApproval(call: RuledCall<'asked'>, context: StageConte
   await awaitStepTools(call, context);
   requireApproved(call, await queueFor(call, context).peek(approvalRequest(call, context)));
   return call as ApprovableCall;
+}
+
+/** Returns the call with the approval that it would need. Asks nobody: neither a request is made nor an approval used. */
+export function tellApproval(call: RuledCall<'asked'>, context: StageContext): RehearsedCall {
+  const persons = personsNeeded(call);
+  if (persons === 0) return call;
+  if (riskOf(call) === 'dangerous') requireKnownTime(call, context);
+  return { ...call, approvalNeed: { persons, reason: approvalReason(call) } };
 }
 
 /**

@@ -19,6 +19,7 @@ import {
   type RecordedCall,
   type RemoteJobCall,
   type RoutedCall,
+  type RuledCall,
   type ScheduledCall,
   secretsOf,
 } from '../call.ts';
@@ -66,8 +67,15 @@ export function chooseRoute(call: ScheduledCall, context: StageContext): RoutedC
   return { ...call, route: rankedHubs(call, context) } as RoutedCall;
 }
 
-/** Writes the intent to the audit log. A dangerous call fails if this write fails. */
+/** Rejects if no hub could run the call now, as `chooseRoute` does. */
+export function requireRoute(call: RuledCall<'asked'>, context: StageContext): RuledCall<'asked'> {
+  rankedHubs(call, context);
+  return call;
+}
+
+/** Writes the intent, with the state before the call, to the audit log. A dangerous call fails if this write fails. */
 export async function writeIntent(call: RoutedCall, context: StageContext): Promise<RecordedCall> {
+  await keepStateBefore(call, context);
   const run = newRun(call.tool.definition, context.time.now());
   const intent = auditIntent(call, context, run);
   try {
@@ -81,6 +89,14 @@ export async function writeIntent(call: RoutedCall, context: StageContext): Prom
     if (intent.mustSync) throw failure;
   }
   return { ...call, run } as RecordedCall;
+}
+
+/** Keeps the values that the call may change, as they are now. Only values that devices do not report have to be asked for. */
+async function keepStateBefore({ running, effects, route }: RoutedCall, { states }: StageContext): Promise<void> {
+  if (!route[0]?.isLocal || effects.length === 0) return;
+  const before = states.before(effects, running.deadline.signal);
+  const known = before instanceof Promise ? await before : before;
+  if (Object.keys(known).length > 0) running.before = known;
 }
 
 /** Returns the context of one run: an id, the time `nowMs`, and a random seed (16 bytes, hex) for a bounded tool. */

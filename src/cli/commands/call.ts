@@ -10,6 +10,7 @@ import { parseJsonObject, readInput } from '../input.ts';
 import type { Printable } from '../terminal/blocks.ts';
 import { textPairs, textTable } from '../terminal/text-table.ts';
 import { progressLine, requestCommand, typedParams } from '../tool-command.ts';
+import { rehearsalText } from './rehearsal.ts';
 import { membersText } from './scenes.ts';
 
 export const call: Command = {
@@ -20,6 +21,7 @@ export const call: Command = {
     `call living_room_lamp_set_brightness --params '{"brightness": 40}' --json`,
     'call bedroom_blind_open --async',
     'call front_door_unlock --wait-for-approval',
+    'call front_door_unlock --dry-run',
     'call get_camera_frame camera_id=door --output door.jpg',
     'call analyze_image image=@door.jpg',
   ],
@@ -37,6 +39,7 @@ export const call: Command = {
     output: { value: 'FILE', help: 'a new file for the bytes of the answer, such as a picture' },
     async: { help: 'answer with a job at once (atmo jobs ID tells its result)' },
     'wait-for-approval': { help: 'if a person has to approve the call, wait as a job that runs when that person approves' },
+    'dry-run': { help: 'only tell what the call would do: nothing runs, and nobody is asked for an approval' },
     timeout: { value: 'MS', help: 'deadline in milliseconds' },
     ...HUB_OPTION,
     'max-hops': { value: 'N', help: 'over at most N hubs; 0 for this one alone' },
@@ -51,6 +54,7 @@ export const call: Command = {
       throw usage(
         'Use --output without --async and --wait-for-approval: a job has its answer later, which atmo jobs ID --output FILE writes',
       );
+    if (invocation.isSet('dry-run')) return dryRun(invocation, tool);
     if (file !== undefined) requireNewFile(file);
     const { params, reportsProgress, returns } = await prepare(invocation, tool);
     if (file !== undefined && !mentionsBase64(returns)) throw usage(`${tool} answers no bytes; --json tells all of what it answers`);
@@ -71,6 +75,14 @@ export const call: Command = {
     invocation.output.answer(answer, () => (isJob ? jobText(answer) : resultText(withoutBytes(result, returns, file))));
   },
 };
+
+async function dryRun(invocation: Invocation, tool: string): Promise<number | undefined> {
+  const { params } = await prepare(invocation, tool);
+  const path = withQuery(`/api/v1/tools/${encodeURIComponent(tool)}/invoke`, { rehearse: true });
+  const answer = await invocation.hub.invoke(path, params, { headers: {} });
+  invocation.output.answer(answer, () => rehearsalText(answer));
+  return undefined;
+}
 
 /** Returns the call's parameters. If the tool's definition was loaded, also returns its result schema and whether it reports progress. */
 async function prepare(invocation: Invocation, tool: string) {

@@ -8,6 +8,16 @@ export interface RateLimit {
   readonly seconds: number;
 }
 
+/** A rate limit and what is left of it. Clients get it unchanged. */
+export interface RateAllowance {
+  /** Calls that can be made at once now. */
+  readonly left: number;
+  /** Calls that can be made at once at most. */
+  readonly calls: number;
+  /** Seconds after which a used allowance is whole again. */
+  readonly seconds: number;
+}
+
 /** Facts about a verified token, except its permissions. */
 export interface TokenFacts {
   /** Id of the token, hex (`cti`, RFC 8392 §3.1.7). */
@@ -212,6 +222,8 @@ export interface RuleEngine {
 
 /** Port: limits the rate of calls. */
 export interface RateLimiter {
+  /** Returns the limits that count the principal's calls, each with the calls that are left now. */
+  left(principal: Principal): readonly RateAllowance[];
   /** Counts a call. Throws RATE_LIMITED if a limit of the token or an ancestor is exceeded; `details.retry_after_ms` says when to retry. */
   charge(principal: Principal): void;
 }

@@ -39,6 +39,8 @@ export interface AuditQuery {
   readonly agent?: string;
   readonly tool?: string;
   readonly request?: string;
+  /** Rows are searched one by one for a trace, so a query for one should have `sinceMs`. */
+  readonly trace?: string;
   readonly kind?: AuditRow['kind'];
   /** Only rows with a lower sequence number are returned. Used to page to older rows. */
   readonly before?: number;

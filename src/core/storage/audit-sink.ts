@@ -1,4 +1,5 @@
 import type { Effect, Principal } from '../auth/principal.ts';
+import type { DeviceState } from '../devices/device-states.ts';
 import { type ErrorCode, toAtmoError } from '../errors.ts';
 import type { Json, JsonObject } from '../json.ts';
 import type { Logger } from '../logger.ts';
@@ -23,6 +24,8 @@ export interface AuditIntent extends AuditBase {
   /** Parameters with masked secrets; absent if the tool's declaration forbids logging them or they are too long. */
   readonly params?: JsonObject;
   readonly effects: readonly Effect[];
+  /** Raw values that the effects may change, as they were before the call; absent if the call changes no device. Undo needs them. */
+  readonly before?: DeviceState;
   /** Why the call was permitted: the people who approved it, and the rule that decided. */
   readonly decision: { readonly approvedBy?: readonly string[]; readonly approvalId?: string; readonly rule?: string };
   readonly run: RunContext;
@@ -39,6 +42,8 @@ export interface AuditOutcome extends AuditBase {
   readonly responseHash?: string;
   /** Result with masked secrets; absent if the tool's declaration forbids logging it or it is too long. */
   readonly result?: Json;
+  /** The values of the intent's `before`, as the devices reported them when the call had ended. */
+  readonly after?: DeviceState;
   readonly durationMs: number;
 }
 

@@ -1,3 +1,4 @@
+import { REHEARSAL_SCHEMA } from '../../calls/builtin/rehearse-tool.ts';
 import { JOB_STATUSES } from '../../calls/request-and-answer.ts';
 import { REACHABILITIES } from '../../core/devices/device-model.ts';
 import { ERROR_CODES } from '../../core/errors.ts';
@@ -74,6 +75,7 @@ export const CALL_SCHEMAS: NamedSchemas = {
     status: { const: 'error' },
     response_hash: text('BLAKE3, hex, of the RFC 8785 form of the error'),
   }),
+  Rehearsal: REHEARSAL_SCHEMA,
   Job: record(
     {
       job_id: text(),

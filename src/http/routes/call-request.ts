@@ -10,6 +10,7 @@ import { defineRoute, type Route, type RouteRequest, type Scope } from '../serve
 export const CALL_QUERY = {
   async: field.flag('answer 202 with a job at once'),
   wait_for_approval: field.flag('with async: if people have to approve the call, the job waits and runs when they approve'),
+  rehearse: field.flag('only tell what the call would do: it runs nothing and asks nobody for an approval'),
   stream: field.flag('tell partial results while it runs, as the header Accept: text/event-stream or application/x-ndjson does'),
   timeout_ms: field.integer('deadline, at most the one of the tool; also as header X-Timeout-Ms', 1, 3_600_000),
   only_nodes: field.text('comma list of the only hubs that may run it, by id or name; also as header X-Hub'),

@@ -18,9 +18,9 @@ const ENVELOPE = { $ref: '#/components/schemas/CallAnswer' };
 const FAILED = { $ref: '#/components/schemas/FailedCall' };
 const INVOKE_ANSWERS = {
   200: {
-    description: 'result in the invoke envelope, or a stream of tool_chunk and tool_response',
+    description: 'result in the invoke envelope, a stream of tool_chunk and tool_response, or with rehearse=true what the call would do',
     media: ['application/json', 'text/event-stream', 'application/x-ndjson'],
-    schema: ENVELOPE,
+    schema: { anyOf: [ENVELOPE, { $ref: '#/components/schemas/Rehearsal' }] },
   },
   202: { description: 'job, or approval needed', schema: { anyOf: [{ $ref: '#/components/schemas/Job' }, FAILED] } },
 };
@@ -59,6 +59,7 @@ interface InvokeQuery extends QueryOf<typeof CALL_QUERY> {
 
 async function invokeTool(pipeline: CallPort, request: RouteRequest, query: InvokeQuery): Promise<Answer> {
   const call = callOf(request, { tool: query.tool, params: request.body, timeoutMs: query.timeout_ms, routing: routingOf(query) });
+  if (query.rehearse) return json(await pipeline.rehearse({ ...call, signal: request.signal }));
   const format = streamFormatOf(request.header('accept')) ?? (query.stream ? 'application/x-ndjson' : undefined);
   if (format && query.async) {
     throw new AtmoError('NOT_SUPPORTED', 'A job is not streamed; ask for its progress at /api/v1/jobs/{id}, or call without async');

@@ -62,6 +62,20 @@ const LOWEST_LEVEL = 1;
 const HIGHEST_LEVEL = 254;
 const COORDINATES = ['CurrentHue', 'CurrentSaturation', 'CurrentX', 'CurrentY', 'ColorTemperatureMireds'];
 
+/** The coordinates that determine the colour in each mode (Application Clusters §3.2.7.9). */
+const COORDINATES_OF_MODE: Readonly<Record<string, readonly string[]>> = {
+  CurrentHueAndCurrentSaturation: ['CurrentHue', 'CurrentSaturation'],
+  CurrentXAndCurrentY: ['CurrentX', 'CurrentY'],
+  ColorTemperatureMireds: ['ColorTemperatureMireds'],
+};
+
+/** Returns whether a value is a coordinate of a colour that has no meaning in the color mode `mode`. */
+export function isCoordinateOfOtherMode(value: { readonly cluster: string; readonly attribute: string }, mode: Json | undefined): boolean {
+  if (value.cluster !== 'ColorControl' || !COORDINATES.includes(value.attribute)) return false;
+  const own = COORDINATES_OF_MODE[String(mode)];
+  return own !== undefined && !own.includes(value.attribute);
+}
+
 /** Returns the changes when a device turns on (Application Clusters §1.5). */
 const on: Changes = (touched) => ({ OnOff: true, ...restoredLevel(touched) });
 const off: Changes = () => ({ OnOff: false });

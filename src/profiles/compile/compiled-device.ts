@@ -92,6 +92,8 @@ export interface ToolBlueprint {
   /** True if the tool administers the device and needs the permission `admin:device:<id>`. */
   readonly isAdministrative: boolean;
   readonly isIdempotent: boolean;
+  /** True if nothing puts back what a call does, whatever values the device shows afterwards: a door was open, a wash has begun. */
+  readonly isFinal?: true;
   readonly timeoutMs: number;
   readonly parameters: JsonSchema;
   readonly example?: JsonObject;

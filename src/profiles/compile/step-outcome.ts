@@ -24,22 +24,49 @@ const ANY_STATE_CLUSTERS = new Set([
 ]);
 
 /**
+ * A value that a step changes. `raw` is its new raw value. Where only the tools of the device say what becomes of it, `human` has the new
+ * value in human units instead. Without both, the new value is unknown.
+ */
+export interface ValueChange {
+  readonly value: CompiledValue;
+  readonly raw?: Json;
+  readonly human?: Json;
+}
+
+type Known = Pick<CompiledDevice, 'tools' | 'values' | 'live'>;
+
+/**
  * Returns the outcome of a command or write in the device's current state. `fresh` values replace the last reported values. The outcome
  * follows from the raw step, so a rule about a value applies whichever tool name, unit or path the caller uses. A command or attribute that
  * the hub does not know may change its whole cluster.
  */
-export function outcomeOf(step: DeviceStep, device: Pick<CompiledDevice, 'tools' | 'values' | 'live'>, fresh?: LiveValues): StepOutcome {
-  if (step.kind === 'read') return {};
+export function outcomeOf(step: DeviceStep, device: Known, fresh?: LiveValues): StepOutcome {
+  const changes = changesOf(step, device, fresh);
+  const values = Object.fromEntries(changes.flatMap((change): [string, Json][] => namedValue(change)));
+  const unforeseen = [...new Set(changes.map(({ value }) => value.name))].filter((name) => !Object.hasOwn(values, name));
+  return { ...(Object.keys(values).length > 0 && { values }), ...(unforeseen.length > 0 && { unforeseen }) };
+}
+
+/** Returns the values that a command or write changes in the device's current state, as `outcomeOf` does. */
+export function changesOf(step: DeviceStep, device: Known, fresh?: LiveValues): readonly ValueChange[] {
+  if (step.kind === 'read') return [];
   const here = device.values.filter((value) => value.endpoint === step.endpoint);
   const path = `${step.cluster}.${elementOf(step)}`;
-  if (ANY_STATE_CLUSTERS.has(path) || ANY_STATE_CLUSTERS.has(step.cluster)) return outcome({}, here);
+  if (ANY_STATE_CLUSTERS.has(path) || ANY_STATE_CLUSTERS.has(step.cluster)) return here.map((value) => ({ value }));
   const touched = new TouchedCluster(step, (...at) => fresh?.(...at) ?? device.live(...at));
   const changes = KNOWN_CHANGES[path]?.(touched);
-  if (changes) return outcomeOfChanges(changes, step.cluster, here);
+  if (changes) return changedAttributes(changes, step.cluster, here);
   const own = here.filter((value) => value.cluster === step.cluster);
-  if (step.kind === 'invoke') return outcome(targetsOfTools(step, device.tools), own);
+  if (step.kind === 'invoke') return changedByTools(targetsOfTools(step, device.tools), own, here);
   const written = own.filter((value) => value.attribute === step.attribute);
-  return written.length > 0 ? outcomeOfChanges({ [step.attribute]: step.value }, step.cluster, written) : outcome({}, own);
+  if (written.length > 0) return changedAttributes({ [step.attribute]: step.value }, step.cluster, written);
+  return own.map((value) => ({ value }));
+}
+
+function namedValue({ value, raw, human }: ValueChange): [string, Json][] {
+  if (human !== undefined) return [[value.name, human]];
+  const told = raw === undefined || raw === null ? null : value.toHuman(raw);
+  return told === null ? [] : [[value.name, told]];
 }
 
 /** Returns the command or attribute that a step uses. */
@@ -57,19 +84,22 @@ export function valueNames(
   return [...new Set((own.length > 0 ? own : here).map((value) => value.name))];
 }
 
-function outcomeOfChanges(changes: AttributeChanges, touchedCluster: string, here: readonly CompiledValue[]): StepOutcome {
-  const values: Record<string, Json> = {};
-  const touched: CompiledValue[] = [];
-  for (const value of here) {
+function changedAttributes(changes: AttributeChanges, touchedCluster: string, here: readonly CompiledValue[]): readonly ValueChange[] {
+  return here.flatMap((value) => {
     const isOwn = value.cluster === touchedCluster && Object.hasOwn(changes, value.attribute);
     const path = isOwn ? value.attribute : `${value.cluster}.${value.attribute}`;
-    if (!Object.hasOwn(changes, path)) continue;
-    touched.push(value);
-    const raw = changes[path] ?? null;
-    const human = raw === null ? null : value.toHuman(raw);
-    if (human !== null) values[value.name] = human;
-  }
-  return outcome(values, touched);
+    if (!Object.hasOwn(changes, path)) return [];
+    const raw = changes[path];
+    return [raw === undefined ? { value } : { value, raw }];
+  });
+}
+
+function changedByTools(targets: JsonObject, own: readonly CompiledValue[], here: readonly CompiledValue[]): readonly ValueChange[] {
+  const touched = here.filter((value) => own.includes(value) || Object.hasOwn(targets, value.name));
+  return touched.map((value) => {
+    const human = targets[value.name];
+    return human === undefined ? { value } : { value, human };
+  });
 }
 
 /** Returns the values that this command sets, according to the device's tools for the command. */
@@ -78,9 +108,4 @@ function targetsOfTools(step: DeviceStep & { readonly kind: 'invoke' }, tools: C
     (tool) => tool.endpoint === step.endpoint && tool.cluster === step.cluster && tool.elements.includes(step.command),
   );
   return Object.fromEntries(same.flatMap((tool) => Object.entries(tool.outcome?.(step.fields) ?? {})));
-}
-
-function outcome(values: JsonObject, touched: readonly CompiledValue[]): StepOutcome {
-  const unforeseen = [...new Set(touched.map(({ name }) => name))].filter((name) => !Object.hasOwn(values, name));
-  return { ...(Object.keys(values).length > 0 && { values }), ...(unforeseen.length > 0 && { unforeseen }) };
 }

@@ -121,6 +121,8 @@ export interface ToolEntry {
   /** Feature codes. Only a cluster with all of these features gets the tool. */
   readonly features?: readonly string[];
   readonly idempotent?: boolean;
+  /** `never`: a call cannot be undone, even if another tool brings the values back: a door was open, a wash has begun. */
+  readonly undo?: 'never';
   readonly timeoutSeconds?: number;
   /** Short form of the action, used as an alias. */
   readonly alias?: string;

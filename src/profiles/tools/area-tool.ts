@@ -17,6 +17,7 @@ import {
   type MemberName,
   type MemberToolPorts,
   memberWork,
+  skippedMembers,
 } from './member-calls.ts';
 
 interface AreaCall extends AreaRequest {
@@ -64,6 +65,8 @@ export function areaTool(ports: MemberToolPorts): RegisteredTool {
       },
       canonicalize: (params, caller) => canonicalRequest(ports, params, caller),
       effects: (params) => effectsOfMembers(membersOf(ports, params)),
+      skips: (params, caller) =>
+        skippedMembers(ports, { members: membersOf(ports, params), others: (by) => notNamed(ports, params, by) }, caller),
     },
     async (params, context) => {
       const { area, what } = params;

@@ -6,7 +6,7 @@ import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { INTEGER, resultSchema, TEXT } from '../../tools/definition/define-tool.ts';
-import type { CallerRights, ToolContext } from '../../tools/definition/tool-definition.ts';
+import type { CallerRights, SkippedMember, ToolContext } from '../../tools/definition/tool-definition.ts';
 import { callerView } from '../../tools/definition/tool-permissions.ts';
 import type { AreaAliases } from '../../tools/names/resolve-names.ts';
 import type { CompiledDevice } from '../compile/compiled-device.ts';
@@ -128,6 +128,20 @@ export async function callMembers(ports: MemberToolPorts, { members, others, sub
   const caller = callerView(context.principal, ports.authorizer);
   const left = others(caller).filter(({ id }) => !caller.may(`device:control:${id}`));
   return membersAnswer([...results, ...left.map(notPermitted)], subject);
+}
+
+/** Returns the devices that a call with these members would leave out, with the reasons. */
+export function skippedMembers(
+  { directory }: Pick<MemberToolPorts, 'directory'>,
+  { members, others }: Pick<MembersCall, 'members' | 'others'>,
+  caller: CallerRights,
+): readonly SkippedMember[] {
+  const left = others(caller).filter(({ id }) => !caller.may(`device:control:${id}`));
+  const skipped = members.flatMap((member) => {
+    if ('skipped' in member.work) return [resultOf(member, { outcome: 'skipped', reason: member.work.skipped })];
+    return directory.get(member.device)?.reachability === 'unreachable' ? [resultOf(member, UNREACHABLE)] : [];
+  });
+  return [...skipped, ...left.map(notPermitted)].map(({ device_id, name, reason = '' }) => ({ device_id, name, reason }));
 }
 
 function notPermitted({ id, name }: MemberName): MemberResult {

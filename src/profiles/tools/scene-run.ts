@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
 import { quoted } from '../../core/untrusted-text.ts';
 import { defineTool, p, TEXT } from '../../tools/definition/define-tool.ts';
-import type { CallerRights, RegisteredTool, ToolContext } from '../../tools/definition/tool-definition.ts';
+import type { CallerRights, RegisteredTool, SkippedMember, ToolContext } from '../../tools/definition/tool-definition.ts';
 import { canSeeDevice } from '../../tools/names/resolve-names.ts';
 import type { ToolRegistry } from '../../tools/registry/tool-registry.ts';
 import type { CompiledDevice } from '../compile/compiled-device.ts';
@@ -28,6 +28,7 @@ import {
   type MemberName,
   type MemberToolPorts,
   memberWork,
+  skippedMembers,
 } from './member-calls.ts';
 
 /** The services of the tools that run scenes. */
@@ -81,6 +82,7 @@ export function runSceneTool(ports: SceneRunPorts): RegisteredTool {
         return { scene: scene.id, ...canonicalCall(ports, scene, { call, caller }) };
       },
       effects: ({ scene, devices }) => effectsOfMembers(membersOf(ports, requireScene(ports, scene), devices)),
+      skips: ({ scene, devices }, caller) => skipped(ports, requireScene(ports, scene), { devices, caller }),
     },
     ({ scene, ...call }, context) => run(ports, requireScene(ports, scene), { call, context }),
   );
@@ -102,6 +104,7 @@ export function toolOfScene(ports: SceneRunPorts, scene: Scene): RegisteredTool 
       returns: RETURNS,
       canonicalize: (call, caller) => canonicalCall(ports, current(), { call, caller }),
       effects: ({ devices }) => effectsOfMembers(membersOf(ports, current(), devices)),
+      skips: ({ devices }, caller) => skipped(ports, current(), { devices, caller }),
     },
     (call, context) => run(ports, current(), { call, context }),
   );
@@ -140,6 +143,15 @@ export function actionsWork(
 
 function guardedEffect(effect: Effect): Effect {
   return effect.target.split('/').includes('DoorLock') ? { ...effect, risk: 'dangerous' } : effect;
+}
+
+function skipped(
+  ports: SceneRunPorts,
+  scene: Scene,
+  { devices, caller }: { readonly devices?: readonly string[] | undefined; readonly caller: CallerRights },
+): readonly SkippedMember[] {
+  const others = (by: CallerRights) => devicesSeen(ports, scene, by);
+  return skippedMembers(ports, { members: membersOf(ports, scene, devices), others }, caller);
 }
 
 function membersOf(ports: SceneRunPorts, { actions }: Scene, devices: readonly string[] = []): readonly Member[] {

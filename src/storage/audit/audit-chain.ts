@@ -237,11 +237,12 @@ function tokenIds({ id, chain }: NonNullable<Principal['token']>): readonly stri
   return [id, ...chain].map((tokenId) => name(tokenId).replace(/\s/g, '_'));
 }
 
-function intentContent({ principal, argumentsHash, params, effects, decision, run, mustSync, nodeId }: AuditIntent): Members {
+function intentContent({ principal, argumentsHash, params, effects, before, decision, run, mustSync, nodeId }: AuditIntent): Members {
   const { runId, logicalTimeMs, randomSeed } = run;
   const { approvedBy, approvalId, rule } = decision;
   return {
     arguments_hash: JSON.stringify(argumentsHash),
+    before: before && canonical(before),
     decision: Object.keys(decision).length > 0 ? canonical(present({ approved_by: approvedBy, approval_id: approvalId, rule })) : undefined,
     effects: effects.length > 0 ? canonical(effects.map(effectContent)) : undefined,
     must_sync: mustSync ? 'true' : undefined,
@@ -256,8 +257,9 @@ function effectContent({ permission, risk, target, device, values, unforeseen }:
   return present({ permission, risk, target, device, values, unforeseen });
 }
 
-function outcomeContent({ principal, error, message, responseHash, result, durationMs, nodeId }: AuditOutcome): Members {
+function outcomeContent({ principal, error, message, responseHash, result, after, durationMs, nodeId }: AuditOutcome): Members {
   return {
+    after: after && canonical(after),
     duration_ms: JSON.stringify(durationMs),
     error: error && `"${error}"`,
     message: message === undefined ? undefined : JSON.stringify(redact(message.toWellFormed())),

@@ -256,6 +256,7 @@ function conditionsOf(query: AuditQuery, tools: readonly string[] | undefined) {
     ...(query.agent === undefined ? [] : [{ sql: 'a.text = ?', value: query.agent }]),
     ...(tools === undefined ? [] : [{ sql: 'coalesce(t.text, e.tool) IN (SELECT value FROM json_each(?))', value: JSON.stringify(tools) }]),
     ...(query.request === undefined ? [] : [{ sql: 'e.request = ?', value: packId(query.request) }]),
+    ...(query.trace === undefined ? [] : [{ sql: 'e.trace = ?', value: packId(query.trace) }]),
     ...(query.kind === undefined ? [] : [{ sql: 'e.kind = ?', value: AUDIT_KINDS.indexOf(query.kind) }]),
   ];
   return { conditions: parts.map(({ sql }) => ` AND ${sql}`).join(''), values: parts.map(({ value }) => value) };

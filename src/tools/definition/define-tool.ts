@@ -5,7 +5,14 @@ import { givenName } from '../../core/untrusted-text.ts';
 import { trustedSchema } from '../schema/schema-validator.ts';
 import { isSchemaObject, visitSchema } from '../schema/schema-walk.ts';
 import { INVOCATION_POLICY } from './invocation-policy.ts';
-import { type CallerRights, DESTRUCTIVE, type RegisteredTool, type ToolContext, type ToolDefinition } from './tool-definition.ts';
+import {
+  type CallerRights,
+  DESTRUCTIVE,
+  type RegisteredTool,
+  type SkippedMember,
+  type ToolContext,
+  type ToolDefinition,
+} from './tool-definition.ts';
 import { toolId } from './tool-names.ts';
 
 type Metadata = ToolDefinition['metadata'];
@@ -58,6 +65,7 @@ export interface ToolDeclaration<S extends Shape> {
   readonly ruledLike?: readonly string[];
   readonly effects?: (params: ValuesOf<S>) => readonly Effect[];
   readonly canonicalize?: (params: ValuesOf<S>, caller: CallerRights) => JsonObject;
+  readonly skips?: (params: ValuesOf<S>, caller: CallerRights) => readonly SkippedMember[];
 }
 
 /** Returns a tool from its declaration. The types of the handler's parameters are inferred from `parameters`. */
@@ -66,7 +74,7 @@ export function defineTool<const S extends Shape>(
   handler: (params: ValuesOf<S>, context: ToolContext) => Promise<Json>,
 ): RegisteredTool {
   const definition = definitionOf(declaration);
-  const { effects, ruledLike } = declaration;
+  const { effects, ruledLike, skips } = declaration;
   const canonicalize = canonicalizerOf(declaration, definition.parameters);
   // The cast is safe. The validator has checked the parameters against the schema, and `ValuesOf` has the types of that schema.
   const typed = (params: JsonObject) => params as unknown as ValuesOf<S>;
@@ -77,6 +85,7 @@ export function defineTool<const S extends Shape>(
     ...(ruledLike && { ruledLike }),
     ...(effects && { effects: (params: JsonObject) => effects(typed(params)) }),
     ...(canonicalize && { canonicalize }),
+    ...(skips && { skips: (params: JsonObject, caller: CallerRights) => skips(typed(params), caller) }),
   };
 }
 

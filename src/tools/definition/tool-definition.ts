@@ -177,6 +177,13 @@ export interface InnerCall {
   readonly written?: JsonObject;
 }
 
+/** A device that a call for several devices would leave out. Clients get it unchanged. */
+export interface SkippedMember {
+  readonly device_id: string;
+  readonly name: string;
+  readonly reason: string;
+}
+
 /** A tool in the form of the registry: its definition and its handler. */
 export interface RegisteredTool {
   readonly id: ToolId;
@@ -190,6 +197,8 @@ export interface RegisteredTool {
   readonly effects?: (params: JsonObject) => readonly Effect[];
   /** Returns the inner calls that a call with these parameters will make; default: none. */
   readonly innerCalls?: (params: JsonObject | undefined) => readonly InnerCall[];
+  /** Returns the members that a call would leave out, such as devices of an area that cannot do what is wanted; default: none. */
+  readonly skips?: (params: JsonObject, caller: CallerRights) => readonly SkippedMember[];
   /** Returns the program that a call with these parameters starts, to show it to approvers. Absent if the tool starts no program. */
   readonly program?: (params: JsonObject | undefined) => PlannedProgram;
   /**

@@ -1,0 +1,164 @@
+import { maxRisk, type Principal } from '../core/auth/principal.ts';
+import type { Reversibility } from '../core/devices/device-states.ts';
+import { AtmoError, toAtmoError } from '../core/errors.ts';
+import { isJsonObject, type JsonObject } from '../core/json.ts';
+import { recordNote } from '../core/storage/audit-sink.ts';
+import type { InnerCall } from '../tools/definition/tool-definition.ts';
+import { callerView } from '../tools/definition/tool-permissions.ts';
+import { copyJsonObject, RESULT_LIMITS } from '../tools/schema/plain-json.ts';
+import { isElsewhere, type RehearsedCall, RunningCall, riskOf, toolIdOf } from './call.ts';
+import { redactedError } from './call-audit.ts';
+import { MAX_CALL_DEPTH, MAX_NESTED_CALLS, tooManyCalls } from './limits.ts';
+import type { StageContext } from './pipeline-context.ts';
+import { type CallRequest, REHEARSAL_OUTCOMES, type Rehearsal } from './request-and-answer.ts';
+import { rankedHubs } from './routing/call-route.ts';
+import { REHEARSAL } from './stages.ts';
+
+/** Canonical id of the tool that rehearses calls; another hub is asked with it. */
+export const REHEARSE_TOOL_ID = 'hub:rehearse@1.0.0';
+/** A limit is told when at most this share of it is left. */
+const NEAR_SHARE = 0.1;
+const NOTHING = { risk: 'none', effects: [], changes: [], limits: [], skipped: [], calls: [], conflicts: [] } as const;
+const NO_UNDO: Reversibility = { possible: false, reason: 'It would not run' };
+
+/** Tells what calls would do, by the stages of REHEARSAL. It dispatches nothing. */
+export class CallRehearser {
+  readonly #context: StageContext;
+
+  constructor(context: StageContext) {
+    this.#context = context;
+  }
+
+  /** Rehearses a call and the calls inside it. Rejects with RATE_LIMITED if the caller rehearses too often. */
+  async rehearse(request: CallRequest): Promise<Rehearsal> {
+    const { rehearsalLimiter, time } = this.#context;
+    rehearsalLimiter.charge(request.principal);
+    const rehearsal = await new RehearsedTree(this.#context).rehearse(request, 0);
+    const { principal, traceId } = request;
+    const data = { tool: rehearsal.tool, outcome: rehearsal.outcome };
+    const note = { event: 'call.rehearsed', atMs: time.now(), principalId: principal.id, data };
+    await recordNote(this.#context, { ...note, ...(traceId !== undefined && { traceId }) });
+    return rehearsal;
+  }
+}
+
+/** A call with the calls inside it. */
+class RehearsedTree {
+  readonly #context: StageContext;
+  #callsLeft = MAX_NESTED_CALLS;
+
+  constructor(context: StageContext) {
+    this.#context = context;
+  }
+
+  async rehearse(request: CallRequest, depth: number): Promise<Rehearsal> {
+    const running = new RunningCall(request, 'sync', this.#context);
+    try {
+      const call = await REHEARSAL.run(running.facts, this.#context);
+      return isElsewhere(call) ? await rehearsedElsewhere(call, this.#context) : await this.#told(call, depth);
+    } catch (thrown) {
+      const error = redactedError(running.facts, toAtmoError(thrown)).toBody();
+      return { ...NOTHING, tool: toolIdOf(running.facts), outcome: 'would_be_refused', error, undo: NO_UNDO };
+    } finally {
+      running.end();
+    }
+  }
+
+  async #told(call: RehearsedCall, depth: number): Promise<Rehearsal> {
+    const { tool, params, effects, rule, approvalNeed } = call;
+    const { authorizer, states } = this.#context;
+    const caller = callerView(call.request.principal, authorizer);
+    const inner = tool.innerCalls?.(params) ?? [];
+    const calls = await this.#inner(call, inner, depth);
+    return {
+      tool: tool.id,
+      outcome: worstOutcome(approvalNeed ? 'needs_approval' : 'would_run', calls),
+      risk: maxRisk(riskOf(call), ...calls.map(({ risk }) => risk)),
+      effects: effects.map(({ target, permission, risk }) => ({ target, permission, risk })),
+      changes: states.changesOf(effects, (device) => caller.may(`device:read:${device}`)),
+      ...(approvalNeed && { approval: approvalNeed }),
+      ...(rule !== undefined && { rule }),
+      limits: this.#limitsNear(call.request.principal),
+      skipped: tool.skips?.(params, caller) ?? [],
+      calls,
+      undo: inner.length > 0 ? reversibilityOfAll(calls) : this.#reversibility(call),
+      conflicts: [],
+    };
+  }
+
+  async #inner(call: RehearsedCall, inner: readonly InnerCall[], depth: number): Promise<readonly Rehearsal[]> {
+    if (inner.length > 0 && depth === MAX_CALL_DEPTH) throw tooManyCalls(call.tool.id);
+    const rehearsals: Rehearsal[] = [];
+    for (const one of inner) {
+      this.#callsLeft -= 1;
+      if (this.#callsLeft < 0) throw tooManyCalls(call.tool.id);
+      rehearsals.push(await this.#step(call.request, one, depth));
+    }
+    return rehearsals;
+  }
+
+  async #step({ principal, traceId, sessionId, signal }: CallRequest, { tool, params }: InnerCall, depth: number): Promise<Rehearsal> {
+    if (params === undefined) return notKnown(tool, 'Its parameters are results of earlier steps');
+    const request = { principal, tool, params, ...(traceId !== undefined && { traceId }) };
+    return this.rehearse({ ...request, ...(sessionId !== undefined && { sessionId }), ...(signal && { signal }) }, depth + 1);
+  }
+
+  #reversibility({ tool, effects }: RehearsedCall): Reversibility {
+    if (!tool.definition.execution.hasSideEffects) return { possible: true, reason: 'It changes nothing' };
+    return this.#context.states.reversibilityOf(effects);
+  }
+
+  #limitsNear(principal: Principal): Rehearsal['limits'] {
+    return this.#context.rateLimiter.left(principal).filter(({ left, calls }) => left <= calls * NEAR_SHARE);
+  }
+}
+
+/** Returns the outcome of a call with the calls inside it: the one that is the least good. */
+function worstOutcome(own: Rehearsal['outcome'], calls: readonly Rehearsal[]): Rehearsal['outcome'] {
+  const order: readonly Rehearsal['outcome'][] = ['would_run', 'not_known', 'needs_approval', 'would_be_refused'];
+  return [own, ...calls.map(({ outcome }) => outcome)].toSorted((a, b) => order.indexOf(b) - order.indexOf(a))[0] ?? own;
+}
+
+function reversibilityOfAll(calls: readonly Rehearsal[]): Reversibility {
+  const lasting = calls.find(({ undo }) => !undo.possible);
+  return lasting ? { possible: false, reason: `${lasting.tool}: ${lasting.undo.reason}` } : { possible: true };
+}
+
+function notKnown(tool: string, reason: string): Rehearsal {
+  return { ...NOTHING, tool, outcome: 'not_known', undo: { possible: false, reason } };
+}
+
+/** Asks the hub that would run the call to rehearse it. An older hub cannot; then it is told that only that hub knows. */
+async function rehearsedElsewhere(call: RehearsedCall, context: StageContext): Promise<Rehearsal> {
+  const [hub] = rankedHubs(call, context);
+  const tool = context.registry.get(REHEARSE_TOOL_ID);
+  if (!hub || !tool) return notKnown(call.tool.id, 'It would run on another hub');
+  const { running, request } = call;
+  const { deadline, requestId, traceId } = running;
+  try {
+    const { result, nodeId } = await context.router.forward(hub.id, {
+      principal: request.principal,
+      tool,
+      params: { tool: call.tool.id, params: call.params },
+      requestId,
+      traceId,
+      mode: 'sync',
+      deadlineMs: deadline.atMs,
+      hopBudget: 0,
+      signal: deadline.signal,
+    });
+    return { ...parsedRehearsal(copyJsonObject(result, RESULT_LIMITS)), node_id: nodeId };
+  } catch (thrown) {
+    const { code, message } = toAtmoError(thrown);
+    if (code !== 'TOOL_NOT_FOUND' && code !== 'RESULT_INVALID') throw thrown;
+    return { ...notKnown(call.tool.id, `The hub ${hub.name} would run it and cannot rehearse calls: ${message}`), node_id: hub.id };
+  }
+}
+
+/** Returns the answer of another hub, whose schema was checked there. Throws RESULT_INVALID if it is no rehearsal. */
+function parsedRehearsal(answer: JsonObject): Rehearsal {
+  const lists = ['effects', 'changes', 'limits', 'skipped', 'calls', 'conflicts'];
+  const isWhole = lists.every((name) => Array.isArray(answer[name])) && isJsonObject(answer.undo);
+  if (isWhole && REHEARSAL_OUTCOMES.some((outcome) => outcome === answer.outcome)) return answer as unknown as Rehearsal;
+  throw new AtmoError('RESULT_INVALID', 'the answer of the other hub is no rehearsal');
+}

@@ -1,0 +1,126 @@
+import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
+import type { CompiledValue } from '../compile/cluster-view.ts';
+import type { DeviceTool } from '../compile/compiled-device.ts';
+import type { Delegation } from '../tools/class-tool.ts';
+import { propertiesOf } from '../values/converter.ts';
+import type { PredictedState } from './predicted-state.ts';
+
+/** A value of a device and the raw value that it has to have again. */
+export interface WantedValue {
+  readonly value: CompiledValue;
+  readonly raw: Json;
+}
+
+/** The present state, all values that are wanted, and those of them that the state does not have. */
+export interface InverseGoal {
+  readonly state: PredictedState;
+  readonly wanted: readonly WantedValue[];
+  readonly missing: readonly WantedValue[];
+}
+
+/** Most combinations of parameters that are tried for one tool. */
+const MAX_COMBINATIONS = 64;
+/** Most names of an enum that are tried for a parameter which no wanted value has the name of. */
+const MAX_TRIED_NAMES = 8;
+/** Steps of the search for the parameter that gives exactly a raw value. */
+const EXACT_STEPS = 4;
+
+/**
+ * Returns the calls of a tool that bring at least one of the missing values back, in the given state. A tool that is not idempotent is
+ * never among them: a second delivery of its command would have a second effect.
+ */
+export function inverseCalls(
+  tool: DeviceTool,
+  goal: InverseGoal,
+): readonly { readonly call: Delegation; readonly state: PredictedState }[] {
+  const { state, missing } = goal;
+  if (tool.kind !== 'act' || !tool.isIdempotent) return [];
+  return parametersFor(tool, goal).flatMap((params) => {
+    const exact = exactly(tool, params, goal);
+    const after = stateAfter(tool, exact, state);
+    if (!after || !missing.some(({ value, raw }) => after.has(value, raw))) return [];
+    return [{ call: { tool, params: exact }, state: after }];
+  });
+}
+
+/** Returns the state after a call; undefined if the tool refuses the parameters. */
+function stateAfter(tool: DeviceTool, params: JsonObject, state: PredictedState): PredictedState | undefined {
+  try {
+    return state.after(tool.plan(params).steps);
+  } catch {
+    return undefined;
+  }
+}
+
+function parametersFor({ parameters }: DeviceTool, goal: InverseGoal): readonly JsonObject[] {
+  const required = Array.isArray(parameters.required) ? parameters.required : [];
+  let all: readonly JsonObject[] = [{}];
+  for (const [name, schema] of Object.entries(propertiesOf(parameters))) {
+    const values = valuesFor(name, schema, goal);
+    const isOptional = schema.default === undefined && !required.includes(name);
+    const choices: readonly JsonObject[] = [...values.map((value) => ({ [name]: value })), ...(isOptional ? [{}] : [])];
+    all = all.flatMap((params) => choices.map((choice) => ({ ...params, ...choice }))).slice(0, MAX_COMBINATIONS);
+  }
+  return all;
+}
+
+/**
+ * Returns the values that a parameter may need: that of the wanted value with its name, else all missing ones that fit it, and its default. A
+ * value that is there already may be needed too: to bring back the mode of a colour, a tool needs the hue.
+ */
+function valuesFor(name: string, schema: JsonSchema, { wanted, missing }: InverseGoal): readonly Json[] {
+  const same = humanValues(wanted.filter(({ value }) => value.name === name)).filter((one) => fits(schema, one));
+  if (same.length > 0) return same;
+  const named = Array.isArray(schema.enum) ? (schema.enum as readonly Json[]).slice(0, MAX_TRIED_NAMES) : [];
+  const fitting = humanValues(missing).filter((one) => fits(schema, one));
+  const usual = schema.default === undefined ? [] : [schema.default as Json];
+  if (name === 'unit' || schema['x-unit'] === 's') return usual;
+  return [...new Map([...usual, ...fitting, ...named].map((value) => [JSON.stringify(value), value])).values()];
+}
+
+function humanValues(values: readonly WantedValue[]): readonly Json[] {
+  return values.flatMap(({ value, raw }) => (raw === null ? [] : [value.toHuman(raw)]));
+}
+
+function fits({ type, enum: names, anyOf }: JsonSchema, value: Json): boolean {
+  if (Array.isArray(names)) return names.includes(value);
+  if (Array.isArray(anyOf)) return anyOf.some((one: unknown) => isJsonObject(one) && fits(one, value));
+  const types = [type].flat();
+  if (typeof value === 'number') return types.includes('number') || types.includes('integer');
+  if (Array.isArray(value)) return types.includes('array');
+  return types.includes(typeof value) && value !== null;
+}
+
+/**
+ * Returns the parameters, with each number changed so that the tool sends exactly the wanted raw value. A number in human units is rounded:
+ * 40 % are the level 102, and 39.76 % are 101. The number is found from what the tool sends, as converters may be curved (kelvin).
+ */
+function exactly(tool: DeviceTool, params: JsonObject, { state, wanted }: InverseGoal): JsonObject {
+  let exact = params;
+  for (const { value, raw } of wanted) {
+    if (typeof raw !== 'number') continue;
+    const human = value.toHuman(raw);
+    const name = Object.keys(exact).find((one) => exact[one] === human);
+    if (name === undefined || typeof human !== 'number') continue;
+    const sent = (given: number): number | undefined => {
+      const after = stateAfter(tool, { ...exact, [name]: given }, state)?.raw(value);
+      return typeof after === 'number' ? after : undefined;
+    };
+    exact = { ...exact, [name]: numberFor(raw, human, sent) };
+  }
+  return exact;
+}
+
+/** Returns a number near `start` for which `sent` returns `wanted`, by the secant method; `start` if it finds none. */
+function numberFor(wanted: number, start: number, sent: (given: number) => number | undefined): number {
+  const span = Math.max(1, Math.abs(start) / 20);
+  let given = start;
+  for (let step = 0; step < EXACT_STEPS; step++) {
+    const [here, beside] = [sent(given), sent(given + span)];
+    if (here === wanted) return Number(given.toFixed(4));
+    if (here === undefined || beside === undefined || beside === here) return start;
+    given += ((wanted - here) * span) / (beside - here);
+  }
+  const rounded = Number(given.toFixed(4));
+  return sent(rounded) === wanted ? rounded : start;
+}

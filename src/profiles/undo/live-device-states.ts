@@ -1,0 +1,160 @@
+import type { Effect } from '../../core/auth/principal.ts';
+import type { DeviceAccess, DeviceDirectory } from '../../core/devices/device-directory.ts';
+import { parseDeviceId } from '../../core/devices/device-names.ts';
+import type { DeviceState, DeviceStates, ExpectedChange, Reversibility } from '../../core/devices/device-states.ts';
+import type { DeviceId } from '../../core/ids.ts';
+import { type Json, type JsonObject, present } from '../../core/json.ts';
+import type { CompiledValue } from '../compile/cluster-view.ts';
+import type { CompiledDevice, CompiledDevices } from '../compile/compiled-device.ts';
+import { inversePlan } from './inverse-plan.ts';
+import { PredictedState } from './predicted-state.ts';
+import { type DeviceEffect, deviceEffect, isReadOnly, onePerAttribute, pathOf, touchedValues } from './touched-values.ts';
+
+/** The services with which the states of devices are known. */
+export interface DeviceStatePorts {
+  readonly devices: Pick<CompiledDevices, 'get'>;
+  readonly access: Pick<DeviceAccess, 'cached' | 'read'>;
+  readonly directory: Pick<DeviceDirectory, 'get'>;
+}
+
+/** A device, and the effects that a call has on it. */
+export interface AffectedDevice {
+  readonly compiled: CompiledDevice;
+  readonly effects: readonly DeviceEffect[];
+  readonly touched: readonly CompiledValue[];
+}
+
+/** Knows the states of devices from their reports, and what effects do to them from the compiled profiles. */
+export class LiveDeviceStates implements DeviceStates {
+  readonly #ports: DeviceStatePorts;
+
+  constructor(ports: DeviceStatePorts) {
+    this.#ports = ports;
+  }
+
+  before(effects: readonly Effect[], signal: AbortSignal): DeviceState | Promise<DeviceState> {
+    const affected = affectedDevices(this.#ports.devices, effects);
+    const reported = Object.fromEntries(affected.map(({ compiled, touched }) => [compiled.device.id, this.#reported(compiled, touched)]));
+    const asked = affected.filter(({ touched }) => touched.some((value) => value.hasToBeAsked)).filter((one) => this.#isReachable(one));
+    return asked.length === 0 ? withoutEmpty(reported) : this.#withAsked(reported, asked, signal);
+  }
+
+  latest(state: DeviceState): DeviceState {
+    return Object.fromEntries(
+      Object.entries(state).map(([device, values]) => {
+        const compiled = this.#ports.devices.get(parseDeviceId(device));
+        const known = (compiled?.values ?? []).filter((value) => Object.hasOwn(values, pathOf(value)));
+        return [device, compiled ? this.#reported(compiled, onePerAttribute(known), 'all') : {}];
+      }),
+    );
+  }
+
+  changesOf(effects: readonly Effect[], mayRead: (device: string) => boolean): readonly ExpectedChange[] {
+    return affectedDevices(this.#ports.devices, effects).flatMap(({ compiled, effects: own, touched }) => {
+      const { id } = compiled.device;
+      return touched.map((value) => {
+        const raw = compiled.live(value.endpoint, value.cluster, value.attribute);
+        const now = raw === undefined || !mayRead(id) ? undefined : value.toHuman(raw);
+        const expected = expectedValue(own, value);
+        const outcome = expected === undefined ? { unforeseen: true as const } : { expected };
+        return { device_id: id, name: value.name, unit: value.unit, ...(now !== undefined && { now }), ...outcome };
+      });
+    });
+  }
+
+  reversibilityOf(effects: readonly Effect[]): Reversibility {
+    for (const one of affectedDevices(this.#ports.devices, effects)) {
+      const reason = irreversibleEffect(one) ?? this.#obstacle(one);
+      if (reason !== undefined) return { possible: false, reason: `${one.compiled.device.name}: ${reason}` };
+    }
+    const other = effects.find((effect) => !isReadOnly(effect) && effect.risk !== 'none' && !this.#isKnown(effect));
+    if (!other) return { possible: true };
+    return { possible: false, reason: `What happens at ${other.target} is not kept in a way that could be put back` };
+  }
+
+  #obstacle({ compiled, effects, touched }: AffectedDevice): string | undefined {
+    const raw = touched.map((value) => [value, compiled.live(value.endpoint, value.cluster, value.attribute)] as const);
+    const unknown = raw.find(([value, now]) => now === undefined && !value.hasToBeAsked);
+    if (unknown) return `it has not told its ${unknown[0].title.toLowerCase()} yet`;
+    const wanted = new Map(raw.flatMap(([value, now]): [string, Json][] => (now === undefined ? [] : [[pathOf(value), now]])));
+    const changes = touched.map((value) => present({ value, human: expectedValue(effects, value) }));
+    const plan = inversePlan(compiled, { wanted, start: new PredictedState(compiled).with(changes) });
+    return 'obstacle' in plan ? plan.obstacle : undefined;
+  }
+
+  #isKnown(effect: Effect): boolean {
+    const known = deviceEffect(effect);
+    return known !== undefined && this.#ports.devices.get(parseDeviceId(String(effect.device))) !== undefined;
+  }
+
+  #isReachable({ compiled }: AffectedDevice): boolean {
+    return this.#ports.directory.get(compiled.device.id)?.reachability !== 'unreachable';
+  }
+
+  /** Returns the values as they were reported last; `all` also has those that devices report only when they are asked. */
+  #reported({ device }: CompiledDevice, values: readonly CompiledValue[], which: 'reported' | 'all' = 'reported'): JsonObject {
+    return Object.fromEntries(
+      values.flatMap((value): [string, Json][] => {
+        if (which === 'reported' && value.hasToBeAsked) return [];
+        const { endpoint, cluster, attribute } = value;
+        const reading = this.#ports.access.cached({ device: device.id, endpoint, cluster, attribute });
+        return reading === undefined ? [] : [[pathOf(value), reading.value]];
+      }),
+    );
+  }
+
+  async #withAsked(reported: DeviceState, asked: readonly AffectedDevice[], signal: AbortSignal): Promise<DeviceState> {
+    const read = asked.map(async ({ compiled: { device }, touched }) => {
+      const paths = touched
+        .filter((value) => value.hasToBeAsked)
+        .map(({ endpoint, cluster, attribute }) => ({ endpoint, cluster, attribute }));
+      const readings = await this.#ports.access
+        .read(
+          paths.map((path) => ({ device: device.id, ...path })),
+          { signal },
+        )
+        .catch(() => []);
+      return [device.id, Object.fromEntries(readings.map(({ path, value }) => [pathOf(path), value]))] as const;
+    });
+    const answers = new Map<string, JsonObject>(await Promise.all(read));
+    return withoutEmpty(Object.fromEntries(Object.entries(reported).map(([id, values]) => [id, { ...values, ...answers.get(id) }])));
+  }
+}
+
+/** Returns the devices that effects change, with the values that may change; each device once, in the order of the effects. */
+export function affectedDevices(devices: Pick<CompiledDevices, 'get'>, effects: readonly Effect[]): readonly AffectedDevice[] {
+  const acting = effects.flatMap((effect) => (isReadOnly(effect) ? [] : (deviceEffect(effect) ?? [])));
+  const byDevice = Map.groupBy(acting, ({ effect }) => effect.device as DeviceId);
+  return [...byDevice].flatMap(([id, own]) => {
+    const compiled = devices.get(id);
+    return compiled ? [{ compiled, effects: own, touched: onePerAttribute(own.flatMap((one) => touchedValues(compiled, one))) }] : [];
+  });
+}
+
+/** Returns why what a call did to a device cannot be put back, whatever the device shows now; undefined if it may be put back. */
+export function irreversibleEffect({ compiled, effects }: AffectedDevice): string | undefined {
+  for (const { effect, endpoint, cluster, element } of effects) {
+    const tools = compiled.tools.filter(
+      (tool) => tool.endpoint === endpoint && tool.cluster === cluster && tool.elements.includes(element),
+    );
+    const final = tools.find(({ isFinal }) => isFinal);
+    if (final) return `"${final.title}" cannot be undone`;
+    if (effect.values === undefined && effect.unforeseen === undefined) {
+      return `"${tools[0]?.title ?? element}" leaves no state that could be put back`;
+    }
+  }
+  return undefined;
+}
+
+/** Returns the value that the effects set, in human units: that of the last effect that touches it; undefined if it is unforeseen. */
+function expectedValue(effects: readonly DeviceEffect[], { name, endpoint }: CompiledValue): Json | undefined {
+  const last = effects.findLast(({ effect, endpoint: at }) => {
+    const { values = {}, unforeseen = [] } = effect;
+    return at === endpoint && (Object.hasOwn(values, name) || unforeseen.includes(name) || unforeseen.includes('*'));
+  });
+  return last?.effect.values?.[name];
+}
+
+function withoutEmpty(state: DeviceState): DeviceState {
+  return Object.fromEntries(Object.entries(state).filter(([, values]) => Object.keys(values).length > 0));
+}

@@ -1,0 +1,219 @@
+import { hash } from 'node:crypto';
+import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
+import { parseDeviceId } from '../../core/devices/device-names.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { DeviceId } from '../../core/ids.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
+import { quoted } from '../../core/untrusted-text.ts';
+import type { CompiledValue } from '../compile/cluster-view.ts';
+import type { CompiledDevice, CompiledDevices } from '../compile/compiled-device.ts';
+import type { Member } from '../tools/member-calls.ts';
+import { toolEffects } from '../tools/run-device-tool.ts';
+import { inversePlan } from './inverse-plan.ts';
+import { type AffectedDevice, affectedDevices, irreversibleEffect } from './live-device-states.ts';
+import { isSame } from './predicted-state.ts';
+import { deviceEffect, isReadOnly, pathOf, touchedValues } from './touched-values.ts';
+import { type CallJournal, type TracedCall, UNDO_DAYS } from './traced-calls.ts';
+
+/** Name of the tool that undoes calls. */
+export const UNDO = 'undo';
+
+/** The services with which calls are planned that undo others. */
+export interface UndoPlanPorts {
+  readonly journal: CallJournal;
+  readonly devices: Pick<CompiledDevices, 'get'>;
+  readonly directory: Pick<DeviceDirectory, 'get'>;
+  /** Returns whether a tool acts only by calling other tools, whose calls are in the audit log too. */
+  readonly isComposed: (toolId: string) => boolean;
+}
+
+/** What brings back what the calls of a trace changed. */
+export interface UndoPlan {
+  /** The calls that are undone, the oldest first. */
+  readonly calls: readonly TracedCall[];
+  readonly devices: readonly DeviceId[];
+  /** The devices that need calls, with these calls. */
+  readonly members: readonly Member[];
+  /** The other hubs that ran calls of the trace. */
+  readonly hubs: readonly string[];
+  /** Digest of the calls that the plan makes. */
+  readonly content: string;
+}
+
+/**
+ * Returns the plan that undoes a trace, as the devices are now. Throws NOT_FOUND if no call of the trace acted, NOT_SUPPORTED if something
+ * of it cannot be put back, and CONFLICT if a call still runs or a value is no longer as the calls left it.
+ */
+export function undoPlan(ports: UndoPlanPorts, traceId: string): UndoPlan {
+  const calls = callsToUndo(ports, traceId);
+  const here = calls.filter(({ hub }) => hub === undefined);
+  requireEnded(calls);
+  requireKeptEffects(ports, here);
+  const affected = affectedDevices(
+    ports.devices,
+    here.flatMap(({ effects }) => effects),
+  );
+  requireKnownDevices(ports, here);
+  const members = affected.flatMap((one) => memberOf(one, here) ?? []);
+  return {
+    calls,
+    devices: affected.map(({ compiled }) => compiled.device.id),
+    members,
+    hubs: [...new Set(calls.flatMap(({ hub }) => hub ?? []))],
+    content: digestOf(members),
+  };
+}
+
+/** Throws CONFLICT if a later call may have changed what the plan would change; `own` is the request that undoes. */
+export function requireUntouched(
+  { journal }: UndoPlanPorts,
+  { calls, devices }: UndoPlan,
+  asked: { readonly traceId: string; readonly own?: string; readonly showsAgents: boolean },
+): void {
+  const known = new Set(calls.map(({ request }) => request));
+  const paths = new Set(calls.flatMap(({ before }) => pathsIn(before)));
+  const [first] = calls;
+  if (!first || devices.length === 0) return;
+  const later = journal.after(first.seq).find((call) => {
+    if (known.has(call.request) || call.request === asked.own || !isAfter(call, calls)) return false;
+    return changedPaths(call).some((path) => paths.has(path));
+  });
+  if (!later) return;
+  throw isUndoOf(later, asked.traceId) ? alreadyUndone(later) : changedSince(later, asked.showsAgents);
+}
+
+/** Returns whether the call is later than a call of the trace that touched the same values. */
+function isAfter(call: TracedCall, calls: readonly TracedCall[]): boolean {
+  const paths = new Set(pathsIn(call.before));
+  return calls.some((one) => one.seq < call.seq && pathsIn(one.before).some((path) => paths.has(path)));
+}
+
+/** Returns the paths of the values that a call changed or may have changed. A call that failed and left all as it was changed none. */
+function changedPaths({ before, after, state }: TracedCall): readonly string[] {
+  if (state !== 'failed' || !after) return pathsIn(before);
+  return Object.entries(before).flatMap(([device, values]) =>
+    Object.entries(values).flatMap(([path, raw]) => (isSame(after[device]?.[path] ?? null, raw) ? [] : [`${device}/${path}`])),
+  );
+}
+
+function pathsIn(state: TracedCall['before']): readonly string[] {
+  return Object.entries(state).flatMap(([device, values]) => Object.keys(values).map((path) => `${device}/${path}`));
+}
+
+/** Returns the calls of a trace that have not been undone. A caller may give the call that undoes the trace that it undoes. */
+function callsToUndo({ journal, isComposed }: UndoPlanPorts, traceId: string): readonly TracedCall[] {
+  const calls = journal.ofTrace(traceId);
+  const undone = calls.findLast((call) => isUndoOf(call, traceId) && call.state !== 'running')?.seq ?? 0;
+  const acted = calls.filter((call) => call.seq > undone && !isUndoOf(call, traceId) && isActing(call));
+  if (acted.some((call) => !isComposed(call.tool))) return acted;
+  throw new AtmoError(
+    'NOT_FOUND',
+    `No call of the last ${UNDO_DAYS} days with this trace id changed anything that is not undone yet; the journal has the trace ids`,
+  );
+}
+
+function isActing({ effects, hub }: TracedCall): boolean {
+  return hub !== undefined || effects.some((effect) => !isReadOnly(effect) && effect.risk !== 'none');
+}
+
+function isUndoOf({ tool, params }: TracedCall, traceId: string): boolean {
+  return tool.startsWith(`hub:${UNDO}@`) && params.trace_id === traceId;
+}
+
+function requireEnded(calls: readonly TracedCall[]): void {
+  const running = calls.find(({ state }) => state === 'running');
+  if (running) throw new AtmoError('CONFLICT', `${running.tool} still runs; undo it when it has ended`, { reason: 'still_running' });
+}
+
+/** Throws NOT_SUPPORTED if a call did something whose state before the log does not have. */
+function requireKeptEffects({ isComposed }: UndoPlanPorts, calls: readonly TracedCall[]): void {
+  for (const call of calls) {
+    if (call.isCutShort) throw irreversible(`The journal could not keep all that ${call.tool} changed, because it was too much`);
+    const other = call.effects.find((effect) => !isReadOnly(effect) && effect.risk !== 'none' && !deviceEffect(effect));
+    if (other && !isComposed(call.tool)) throw irreversible(`What ${call.tool} did cannot be undone`);
+  }
+}
+
+function requireKnownDevices({ devices }: UndoPlanPorts, calls: readonly TracedCall[]): void {
+  const gone = calls.flatMap(({ effects }) => effects).find(({ device }) => device !== undefined && !devices.get(parseDeviceId(device)));
+  if (gone) throw irreversible(`The device ${gone.device} is no longer there`);
+}
+
+/** Returns the calls that a device needs; undefined if it is as it was before. */
+function memberOf(affected: AffectedDevice, calls: readonly TracedCall[]): Member | undefined {
+  const { compiled, touched } = affected;
+  const { id: device, name } = compiled.device;
+  const reason = irreversibleEffect(affected);
+  if (reason !== undefined) throw irreversible(`${quoted(name)}: ${reason}`);
+  const own = calls.filter(({ effects }) => effects.some((effect) => effect.device === device));
+  const wanted = new Map(touched.map((value) => [pathOf(value), wantedOf(value, compiled, own)]));
+  for (const value of touched) requireAsLeft(compiled, value, own);
+  const plan = inversePlan(compiled, { wanted });
+  if ('obstacle' in plan) throw irreversible(`${quoted(name)}: ${plan.obstacle}`);
+  if (plan.calls.length === 0) return undefined;
+  const effects = plan.calls.flatMap(({ tool, params }) => toolEffects(compiled, tool, params));
+  return { device, name, work: { compiled, delegations: plan.calls, effects } };
+}
+
+function wantedOf(value: CompiledValue, { device }: CompiledDevice, calls: readonly TracedCall[]): Json {
+  // The first call that touched a value knows how it was before all of them. A raw value may be null, which is a value too.
+  const kept = calls.find(({ before }) => before[device.id]?.[pathOf(value)] !== undefined);
+  const raw = kept?.before[device.id]?.[pathOf(value)];
+  if (raw !== undefined) return raw;
+  throw irreversible(`${quoted(device.name)}: its ${value.title.toLowerCase()} was not known before the call`);
+}
+
+/**
+ * Throws CONFLICT if a value is neither as it was before the calls, nor as they left it, nor as they wanted it. If it is not known how they
+ * left a value and what they wanted, any value counts as theirs.
+ */
+function requireAsLeft(compiled: CompiledDevice, value: CompiledValue, calls: readonly TracedCall[]): void {
+  const { device, live } = compiled;
+  const path = pathOf(value);
+  const now = live(value.endpoint, value.cluster, value.attribute);
+  const touching = calls.filter(({ effects }) => effects.some((effect) => touches(compiled, effect, path)));
+  const last = touching.at(-1);
+  if (now === undefined || last === undefined || isSame(now, wantedOf(value, compiled, calls))) return;
+  const wanted = last.effects.findLast((effect) => touches(compiled, effect, path))?.values?.[value.name];
+  if (wanted !== undefined && value.shows(now, wanted)) return;
+  const left = last.after?.[device.id]?.[path];
+  if (left === undefined ? wanted === undefined : isSame(now, left)) return;
+  throw new AtmoError(
+    'CONFLICT',
+    `${quoted(device.name)}: ${value.title.toLowerCase()} is ${shown(value, now)}, and ${last.tool} left it at ${left === undefined ? JSON.stringify(wanted) : shown(value, left)}. Somebody has changed it since, or it is still on its way; nothing was undone`,
+    { reason: 'changed_since', device: device.id, value: value.name, now: value.toHuman(now) },
+  );
+}
+
+function touches(compiled: CompiledDevice, effect: TracedCall['effects'][number], path: string): boolean {
+  const known = deviceEffect(effect);
+  return (
+    known !== undefined && effect.device === compiled.device.id && touchedValues(compiled, known).some((value) => pathOf(value) === path)
+  );
+}
+
+function shown(value: CompiledValue, raw: Json): string {
+  return `${JSON.stringify(value.toHuman(raw))}${value.unit === '' ? '' : ` ${value.unit}`}`;
+}
+
+function digestOf(members: readonly Member[]): string {
+  const calls = members.map(({ device, work }) => ({
+    device,
+    calls: 'skipped' in work ? [] : work.delegations.map(({ tool, params }) => ({ key: tool.key, params })),
+  }));
+  return hash('sha256', JSON.stringify(calls), 'hex').slice(0, 16);
+}
+
+function irreversible(why: string): AtmoError {
+  return new AtmoError('NOT_SUPPORTED', `${why}; nothing was undone`, { reason: 'irreversible' });
+}
+
+function alreadyUndone({ at }: TracedCall): AtmoError {
+  return new AtmoError('CONFLICT', `This was undone at ${at} already; to do it again, undo that call`, { reason: 'already_undone', at });
+}
+
+function changedSince({ tool, agent, at }: TracedCall, showsAgents: boolean): AtmoError {
+  const who = showsAgents ? agent : 'another caller';
+  const details: JsonObject = { reason: 'changed_since', at, tool, ...(showsAgents && { agent_id: agent }) };
+  return new AtmoError('CONFLICT', `${who} has changed the same since, at ${at} with ${tool}; nothing was undone`, details);
+}

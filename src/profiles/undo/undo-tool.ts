@@ -1,0 +1,106 @@
+import { AtmoError } from '../../core/errors.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
+import { quoted } from '../../core/untrusted-text.ts';
+import { defineTool, p, TEXT, TEXTS } from '../../tools/definition/define-tool.ts';
+import type { CallerRights, RegisteredTool, ToolContext } from '../../tools/definition/tool-definition.ts';
+import { callerView } from '../../tools/definition/tool-permissions.ts';
+import { canSeeDevice } from '../../tools/names/resolve-names.ts';
+import { callMembers, effectsOfMembers, MEMBERS_PROPERTIES, type MemberToolPorts } from '../tools/member-calls.ts';
+import { requireUntouched, UNDO, type UndoPlan, type UndoPlanPorts, undoPlan } from './undo-plan.ts';
+
+/** The services of the tool that undoes calls. */
+export interface UndoPorts extends MemberToolPorts, Pick<UndoPlanPorts, 'journal' | 'isComposed'> {}
+
+interface UndoCall {
+  readonly trace_id: string;
+  readonly devices?: readonly string[];
+  readonly content?: string;
+}
+
+/**
+ * Returns the tool `hub:undo`. It puts back what the calls of a trace changed, by the devices' own tools, with their permission and risk:
+ * to undo that a door was locked is to unlock it.
+ */
+export function undoTool(ports: UndoPorts): RegisteredTool {
+  return defineTool(
+    {
+      namespace: 'hub',
+      name: UNDO,
+      title: 'Undo',
+      description:
+        'Puts devices back as they were before a call, scene, sequence or run, named by its trace_id. Refuses what somebody changed since.',
+      category: 'acting',
+      permissions: ['device:control:{devices}'],
+      hasSideEffects: true,
+      isAsyncAllowed: true,
+      preferLocal: true,
+      timeoutMs: 60_000,
+      tags: ['undo', 'revert', 'back', 'rehearse'],
+      parameters: {
+        trace_id: p.string({ description: 'trace_id of the answer to the call', minLength: 1, maxLength: 128 }),
+        devices: p
+          .array(p.string({ description: 'Device id', maxLength: 64 }), {
+            description: 'Its devices, which the hub fills in',
+            maxItems: 500,
+            isRare: true,
+          })
+          .optional(),
+        content: p.string({ description: 'Digest of what it does, which the hub fills in', maxLength: 16, isRare: true }).optional(),
+      },
+      returns: {
+        type: 'object',
+        required: ['success', 'summary', 'counts', 'members', 'trace_id', 'undone'],
+        properties: { ...MEMBERS_PROPERTIES, trace_id: TEXT, undone: { ...TEXTS, description: 'Tools whose calls were undone' } },
+      },
+      canonicalize: (call, caller) => canonicalCall(ports, call, caller),
+      effects: (call) => effectsOfMembers(planFor(ports, call).members),
+    },
+    (call, context) => run(ports, call, context),
+  );
+}
+
+/**
+ * Returns the call with the devices and the digest of the plan, so that people approve exactly what they see. Throws NOT_FOUND if the caller
+ * may not see one of the devices: it does not get to know that there was such a call.
+ */
+function canonicalCall(ports: UndoPorts, call: UndoCall, caller: CallerRights): JsonObject {
+  const plan = planFor(ports, call);
+  if (!plan.devices.every((id) => canSeeDevice(id, caller))) {
+    throw new AtmoError('NOT_FOUND', 'No call with this trace id changed anything that you may know of');
+  }
+  requireUntouched(ports, plan, { traceId: call.trace_id, showsAgents: caller.may('admin:audit') });
+  return { trace_id: call.trace_id, devices: [...plan.devices], content: plan.content };
+}
+
+/** Returns the plan. Throws CONFLICT if the devices have changed so that it is no longer the one with the digest of the call. */
+function planFor(ports: UndoPorts, { trace_id: traceId, content }: UndoCall): UndoPlan {
+  const plan = undoPlan(ports, traceId);
+  if (content === undefined || content === plan.content) return plan;
+  throw new AtmoError('CONFLICT', 'What would have to be done has changed meanwhile; nothing was undone, look at it and call it again', {
+    reason: 'changed_since',
+  });
+}
+
+async function run(ports: UndoPorts, call: UndoCall, context: ToolContext): Promise<Json> {
+  const plan = planFor(ports, call);
+  const caller = callerView(context.principal, ports.authorizer);
+  requireUntouched(ports, plan, { traceId: call.trace_id, own: context.requestId, showsAgents: caller.may('admin:audit') });
+  requireReachable(ports, plan);
+  const told = { trace_id: call.trace_id, undone: [...new Set(plan.calls.map(({ tool }) => tool))] };
+  if (plan.members.length === 0) return { ...NOTHING_TO_DO, ...told };
+  const answer = await callMembers(ports, { members: plan.members, others: () => [], subject: 'Undo' }, context);
+  return { ...answer, members: answer.members as unknown as Json, ...told };
+}
+
+const NOTHING_TO_DO = {
+  success: true,
+  summary: 'Undo: all is as it was before already',
+  counts: { settled: 0, not_settled: 0, failed: 0, skipped: 0 },
+  members: [],
+};
+
+/** Throws DEVICE_UNREACHABLE if a device does not answer, so that nothing is undone rather than a part. */
+function requireReachable({ directory }: UndoPorts, { members }: UndoPlan): void {
+  const dead = members.find(({ device }) => directory.get(device)?.reachability === 'unreachable');
+  if (dead) throw new AtmoError('DEVICE_UNREACHABLE', `${quoted(dead.name)} does not answer at the moment; nothing was undone`);
+}

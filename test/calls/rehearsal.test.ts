@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest';
+import { sequenceTool } from '../../src/calls/composition/steps.ts';
+import type { ApprovalQueue } from '../../src/core/auth/approvals.ts';
+import { ManualClock } from '../manual-clock.ts';
+import { agent, makePipeline, makeTool, owner, permissiveParts } from './pipeline-fixture.ts';
+
+const holder = agent('device:control:lamp-1', 'sequence:run');
+const dim = {
+  name: 'dim',
+  parameters: { type: 'object', properties: { device_id: { type: 'string' } }, required: ['device_id'] },
+  requires: { permissions: ['device:control:{device_id}'] },
+  execution: { side_effects: true },
+};
+const onLamp = { device_id: 'lamp-1' };
+
+function room(extra: Parameters<typeof makePipeline>[0] = {}) {
+  let runs = 0;
+  const made = makePipeline(extra);
+  made.registry.register(makeTool({ ...dim, handler: async () => ++runs }));
+  made.registry.register(makeTool({ ...dim, name: 'burn', dangerous: true, handler: async () => ++runs }));
+  made.registry.register(sequenceTool(() => made.pipeline));
+  return { ...made, runs: () => runs };
+}
+
+describe('a rehearsal', () => {
+  test('tells what a call would do, and ten thousand of them run nothing and use up nothing', async () => {
+    let charged = 0;
+    const notes: string[] = [];
+    const { pipeline, runs, heard, collaborators } = room({
+      rateLimiter: { charge: () => void charged++, left: () => [] },
+      audit: { record: async (entry) => void notes.push(entry.kind === 'note' ? entry.event : entry.kind) },
+    });
+    const request = { principal: holder, tool: 'dim', params: onLamp, idempotencyKey: 'k' };
+    expect(await pipeline.rehearse(request)).toMatchObject({ outcome: 'would_run', risk: 'low', tool: 'core:dim@1.0.0' });
+    for (let count = 1; count < 10_000; count++) await pipeline.rehearse(request);
+    expect([runs(), charged, heard, collaborators.usage.tools()]).toEqual([0, 0, [], []]);
+    expect(new Set(notes)).toEqual(new Set(['call.rehearsed']));
+    expect(notes).toHaveLength(10_000);
+    expect(await pipeline.call(request)).toMatchObject({ result: 1 });
+  });
+
+  test('of a dangerous call tells that people have to approve it, and asks nobody', async () => {
+    const asked: string[] = [];
+    const ask = async ({ toolId }: { readonly toolId: string }) => {
+      asked.push(toolId);
+      throw new Error('nobody may be asked');
+    };
+    const approvals: ApprovalQueue = { ...permissiveParts(new ManualClock()).approvals, check: ask, peek: ask };
+    const { pipeline } = room({ approvals });
+    expect(await pipeline.rehearse({ principal: holder, tool: 'burn', params: onLamp })).toMatchObject({
+      outcome: 'needs_approval',
+      risk: 'dangerous',
+      approval: { persons: 1, reason: 'core:burn@1.0.0 is dangerous' },
+    });
+    expect(asked).toEqual([]);
+  });
+
+  test('of a call that would be refused has the error that the call would get, and nothing of what it may not know', async () => {
+    const { pipeline } = room();
+    const request = { principal: agent('device:control:other'), tool: 'dim', params: onLamp };
+    const answer = await pipeline.call(request);
+    const rehearsal = await pipeline.rehearse(request);
+    expect(rehearsal).toMatchObject({ outcome: 'would_be_refused', effects: [], changes: [], undo: { possible: false } });
+    expect(rehearsal.error).toEqual(answer.status === 'error' ? answer.error : undefined);
+  });
+
+  test('of a sequence has each call inside it, and the least good outcome of all', async () => {
+    const { pipeline, runs } = room();
+    const steps = [
+      { tool: 'dim', params: onLamp },
+      { tool: 'burn', params: onLamp },
+      { tool: 'dim', params: { device_id: { $result: '0' } } },
+    ];
+    const rehearsal = await pipeline.rehearse({ principal: holder, tool: 'sequence', params: { steps } });
+    expect(rehearsal).toMatchObject({ outcome: 'needs_approval', risk: 'dangerous' });
+    expect(rehearsal.calls.map(({ tool, outcome }) => [tool, outcome])).toEqual([
+      ['core:dim@1.0.0', 'would_run'],
+      ['core:burn@1.0.0', 'needs_approval'],
+      ['dim', 'not_known'],
+    ]);
+    expect(runs()).toBe(0);
+  });
+
+  test('has a limit of its own, and tells which rate limits are nearly used up', async () => {
+    const near = { left: 3, calls: 400, seconds: 2 };
+    const { pipeline } = room({ rateLimiter: { charge: () => {}, left: () => [near, { left: 100, calls: 400, seconds: 2 }] } });
+    expect(await pipeline.rehearse({ principal: owner, tool: 'dim', params: onLamp })).toMatchObject({ limits: [near] });
+    const full = room({
+      rehearsalLimiter: {
+        charge: () => {
+          throw new Error('too many');
+        },
+      },
+    });
+    await expect(full.pipeline.rehearse({ principal: owner, tool: 'dim', params: onLamp })).rejects.toThrow('too many');
+  });
+});

@@ -1,0 +1,84 @@
+import type { Principal } from '../../../src/core/auth/principal.ts';
+import type { DeviceDescription } from '../../../src/core/devices/device-model.ts';
+import type { Json, JsonObject } from '../../../src/core/json.ts';
+import type { AuditLog, AuditRow } from '../../../src/core/storage/audit-log.ts';
+import type { AuditSink } from '../../../src/core/storage/audit-sink.ts';
+import { LiveDeviceStates } from '../../../src/profiles/undo/live-device-states.ts';
+import { CallJournal } from '../../../src/profiles/undo/traced-calls.ts';
+import { undoTool } from '../../../src/profiles/undo/undo-tool.ts';
+import { type AuditEntry, type ChainLink, fieldsOf, genesis, nextLink, rowOf } from '../../../src/storage/audit/audit-chain.ts';
+import { deviceNames } from '../../../src/tools/names/resolve-names.ts';
+import { ToolDirectory } from '../../../src/tools/registry/tool-directory.ts';
+import { makePipeline, NO_OTHERS, owner } from '../../calls/pipeline-fixture.ts';
+import { ToolHarness } from '../tool-harness.ts';
+
+/** An audit log in memory, with rows as the real one writes them. */
+export class MemoryAudit implements AuditSink, Pick<AuditLog, 'read'> {
+  readonly rows: AuditRow[] = [];
+  #link: ChainLink = genesis('hub-1');
+
+  async record(entry: AuditEntry): Promise<void> {
+    const fields = fieldsOf(entry);
+    this.#link = nextLink(this.#link, 'hub-1', fields);
+    this.rows.push(rowOf('hub-1', this.#link, fields));
+  }
+
+  read({ trace, before, limit, sinceMs = 0 }: Parameters<AuditLog['read']>[0]): readonly AuditRow[] {
+    const found = this.rows.filter(
+      (row) =>
+        (trace === undefined || row.trace === trace) && row.seq < (before ?? Number.MAX_SAFE_INTEGER) && Date.parse(row.at) >= sinceMs,
+    );
+    return found.reverse().slice(0, limit);
+  }
+}
+
+/** A pipeline over a fake home, whose calls are written to a journal from which they are undone. */
+export class JournaledHome {
+  readonly harness: ToolHarness;
+  readonly audit = new MemoryAudit();
+  readonly parts: ReturnType<typeof makePipeline>;
+
+  private constructor(harness: ToolHarness, extra: Parameters<typeof makePipeline>[0]) {
+    this.harness = harness;
+    const { home, registry, validator, clock, sync: devices, authorizer, homeNames: areas } = harness;
+    const states = new LiveDeviceStates({ devices, access: home, directory: home });
+    const capabilities = ['matter_bridge', 'device_control', 'light_control'];
+    const tools = new ToolDirectory({ registry, self: { id: 'hub-1', name: 'cellar' }, remote: NO_OTHERS.tools, mesh: NO_OTHERS.view });
+    registry.register(
+      undoTool({
+        devices,
+        names: deviceNames(() => home.list()),
+        access: home,
+        validator,
+        directory: home,
+        areas,
+        authorizer,
+        journal: new CallJournal(this.audit, () => clock.now()),
+        isComposed: (id) => registry.get(id)?.innerCalls !== undefined,
+      }),
+    );
+    this.parts = makePipeline({ registry, tools, validator, clock, audit: this.audit, states, capabilities: () => capabilities, ...extra });
+  }
+
+  static async start(descriptions: readonly DeviceDescription[], extra: Parameters<typeof makePipeline>[0] = {}): Promise<JournaledHome> {
+    return new JournaledHome(await new ToolHarness(...descriptions).start(), extra);
+  }
+
+  /** Reports values: by `<device>/<endpoint>/<Cluster>.<Attribute>`. */
+  report(values: Readonly<Record<string, Json>>): this {
+    for (const [path, value] of Object.entries(values)) {
+      const [device = '', endpoint = '', element = ''] = path.split('/');
+      const [cluster = '', attribute = ''] = element.split('.');
+      this.harness.home.report({ device: device as never, endpoint: Number(endpoint), cluster, attribute }, value);
+    }
+    return this;
+  }
+
+  rehearse(tool: string, params: JsonObject = {}, principal: Principal = owner) {
+    return this.parts.pipeline.rehearse({ principal, tool, params });
+  }
+
+  call(tool: string, params: JsonObject = {}, principal: Principal = owner) {
+    return this.parts.pipeline.call({ principal, tool, params });
+  }
+}

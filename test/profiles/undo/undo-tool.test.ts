@@ -1,0 +1,213 @@
+import { describe, expect, test } from 'vitest';
+import { sequenceTool } from '../../../src/calls/composition/steps.ts';
+import type { ApprovalStatus } from '../../../src/core/auth/approvals.ts';
+import type { DeviceDescription } from '../../../src/core/devices/device-model.ts';
+import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
+import type { Json, JsonObject } from '../../../src/core/json.ts';
+import { agent, codeOf, permissiveParts } from '../../calls/pipeline-fixture.ts';
+import { ManualClock } from '../../manual-clock.ts';
+import { described } from '../device-fixtures.ts';
+import { JournaledHome } from './journaled-home.ts';
+
+const LAMP = described('DimmableLight', { hasAllElements: true, device: { id: parseDeviceId('lamp'), area: 'Kitchen' } });
+const OTHER = described('DimmableLight', { hasAllElements: true, device: { id: parseDeviceId('other'), name: 'Other', area: 'Kitchen' } });
+const COLOR = described('ExtendedColorLight', { hasAllElements: true, device: { id: parseDeviceId('color') } });
+const LOCK = described('DoorLock', { hasAllElements: true, device: { id: parseDeviceId('door') } });
+const BRIGHTNESS = 'matter:dimmablelight_set_brightness';
+const [isOnPath, levelPath] = ['OnOff.OnOff', 'LevelControl.CurrentLevel'];
+
+function lit(device: string, isOn: boolean, level: number) {
+  return { [`${device}/1/${isOnPath}`]: isOn, [`${device}/1/${levelPath}`]: level, [`${device}/1/LevelControl.OnLevel`]: null };
+}
+
+async function lampHome(isOn = true, level = 101, ...others: readonly DeviceDescription[]): Promise<JournaledHome> {
+  return (await JournaledHome.start([LAMP, ...others])).report(lit('lamp', isOn, level));
+}
+
+function stateOf(home: JournaledHome, device = 'lamp', paths: readonly string[] = [isOnPath, levelPath]): readonly (Json | undefined)[] {
+  return paths.map((path) => {
+    const [cluster = '', attribute = ''] = path.split('.');
+    return home.harness.home.cached({ device: parseDeviceId(device), endpoint: 1, cluster, attribute })?.value;
+  });
+}
+
+async function done(home: JournaledHome, tool: string, params: JsonObject = {}): Promise<string> {
+  const answer = await home.call(tool, params);
+  expect(answer).toMatchObject({ status: 'success' });
+  return answer.trace_id;
+}
+
+const undo = (home: JournaledHome, traceId: string) => home.call('hub:undo', { trace_id: traceId });
+
+describe('a call is undone', () => {
+  test('with exactly the raw value that was there before', async () => {
+    const home = await lampHome();
+    const trace = await done(home, BRIGHTNESS, { brightness: 80 });
+    expect(stateOf(home)).toEqual([true, 203]);
+    expect(await undo(home, trace)).toMatchObject({ status: 'success', result: { undone: ['matter:dimmablelight_set_brightness@1.0.0'] } });
+    expect(stateOf(home)).toEqual([true, 101]);
+  });
+
+  test('once, and the undo is undone by its own trace', async () => {
+    const home = await lampHome();
+    const trace = await done(home, BRIGHTNESS, { brightness: 80 });
+    const undone = await undo(home, trace);
+    expect(await undo(home, trace)).toMatchObject({ error: { code: 'CONFLICT', details: { reason: 'already_undone' } } });
+    expect(await undo(home, undone.trace_id)).toMatchObject({ status: 'success' });
+    expect(stateOf(home)).toEqual([true, 203]);
+  });
+
+  test('without toggling: a lamp that was toggled is turned off', async () => {
+    const home = await lampHome(false);
+    const trace = await done(home, 'matter:dimmablelight_toggle');
+    expect(await undo(home, trace)).toMatchObject({ status: 'success' });
+    expect(home.harness.home.invoked.map(({ path }) => path.command)).toEqual(['Toggle', 'Off']);
+  });
+
+  test('whole, if it was a sequence: in one step for each device', async () => {
+    const home = await lampHome(true, 101, OTHER);
+    home.report(lit('other', false, 50));
+    home.harness.registry.register(sequenceTool(() => home.parts.pipeline));
+    const steps = [
+      { tool: BRIGHTNESS, params: { brightness: 20 } },
+      { tool: BRIGHTNESS, params: { brightness: 80 } },
+      { tool: 'turn_on_light', params: { device_id: 'other' } },
+    ];
+    const trace = await done(home, 'sequence', { steps });
+    expect(await undo(home, trace)).toMatchObject({ result: { counts: { settled: 2 } } });
+    expect([stateOf(home), stateOf(home, 'other')]).toEqual([
+      [true, 101],
+      [false, 50],
+    ]);
+  });
+
+  test('of an area as a whole', async () => {
+    const home = await lampHome(true, 101, OTHER);
+    home.report(lit('other', true, 50));
+    const trace = await done(home, 'control_area', { area: 'Kitchen', what: 'lights', action: 'off' });
+    expect([stateOf(home)[0], stateOf(home, 'other')[0]]).toEqual([false, false]);
+    expect(await undo(home, trace)).toMatchObject({ result: { counts: { settled: 2 } } });
+    expect([stateOf(home)[0], stateOf(home, 'other')[0]]).toEqual([true, true]);
+  });
+
+  test('with the colour of its mode alone, since the coordinates of other modes mean nothing', async () => {
+    const home = await JournaledHome.start([COLOR]);
+    home.report(lit('color', true, 200)).report({
+      'color/1/ColorControl.ColorMode': 'CurrentHueAndCurrentSaturation',
+      'color/1/ColorControl.CurrentHue': 11,
+      'color/1/ColorControl.CurrentSaturation': 201,
+      'color/1/ColorControl.CurrentX': 1,
+      'color/1/ColorControl.CurrentY': 2,
+      'color/1/ColorControl.ColorTemperatureMireds': 250,
+    });
+    const trace = await done(home, 'matter:extendedcolorlight_set_color_temperature', { color_temperature: 2700 });
+    expect(await undo(home, trace)).toMatchObject({ status: 'success' });
+    const { path, fields } = home.harness.home.invoked.at(-1) ?? {};
+    expect([path?.command, fields]).toEqual(['MoveToHueAndSaturation', expect.objectContaining({ hue: 11, saturation: 201 })]);
+  });
+});
+
+describe('a call is not undone', () => {
+  test('if a later call touched the same, and only who may read the journal is told whose', async () => {
+    const home = await lampHome();
+    const trace = await done(home, BRIGHTNESS, { brightness: 80 });
+    await home.call(BRIGHTNESS, { brightness: 80 }, { ...agent('device:control:lamp'), id: 'somebody' });
+    expect(await undo(home, trace)).toMatchObject({
+      error: { code: 'CONFLICT', details: { reason: 'changed_since', agent_id: 'somebody' } },
+    });
+    const asked = await home.call('hub:undo', { trace_id: trace }, agent('device:control:lamp'));
+    expect(asked).toMatchObject({ error: { code: 'CONFLICT', details: { reason: 'changed_since' } } });
+    expect(JSON.stringify(asked)).not.toContain('somebody');
+    expect(stateOf(home)).toEqual([true, 203]);
+  });
+
+  test('if somebody was at the switch', async () => {
+    const home = await lampHome();
+    const trace = await done(home, BRIGHTNESS, { brightness: 80 });
+    home.report({ 'lamp/1/LevelControl.CurrentLevel': 77 });
+    expect(await undo(home, trace)).toMatchObject({
+      error: { code: 'CONFLICT', details: { reason: 'changed_since', value: 'brightness' } },
+    });
+    expect(stateOf(home)).toEqual([true, 77]);
+  });
+
+  test('for who may not control the device, and who may not see it does not get to know of it', async () => {
+    const home = await lampHome();
+    const trace = await done(home, BRIGHTNESS, { brightness: 80 });
+    const by = (...permissions: readonly string[]) => home.call('hub:undo', { trace_id: trace }, agent(...permissions));
+    expect(codeOf(await by('device:read:lamp'))).toBe('PERMISSION_DENIED');
+    expect(codeOf(await by('device:control:other'))).toBe('NOT_FOUND');
+    expect(codeOf(await home.call('hub:undo', { trace_id: 'never' }))).toBe('NOT_FOUND');
+    expect(stateOf(home)).toEqual([true, 203]);
+  });
+
+  test('in part: if one device of it no longer answers, the others stay as they are', async () => {
+    const home = await lampHome(true, 101, OTHER);
+    home.report(lit('other', true, 50));
+    const trace = await done(home, 'control_area', { area: 'Kitchen', what: 'lights', action: 'off' });
+    home.harness.home.change(OTHER.device.id, { reachability: 'unreachable' });
+    expect(codeOf(await undo(home, trace))).toBe('DEVICE_UNREACHABLE');
+    expect(stateOf(home)[0]).toBe(false);
+  });
+
+  test('if it was final, and its rehearsal says so before', async () => {
+    const approvals = approving();
+    const home = await JournaledHome.start([LOCK], { approvals: approvals.queue });
+    home.report({ 'door/1/DoorLock.LockState': 'Locked' });
+    const rehearsal = await home.rehearse('matter:doorlock_unlock');
+    expect(rehearsal).toMatchObject({ outcome: 'needs_approval', undo: { possible: false, reason: expect.stringContaining('Unlock') } });
+    const trace = await done(home, 'matter:doorlock_unlock');
+    expect(await undo(home, trace)).toMatchObject({ error: { code: 'NOT_SUPPORTED', details: { reason: 'irreversible' } } });
+  });
+});
+
+describe('the undo of a lock', () => {
+  test('is an unlock: dangerous, and approved as exactly that', async () => {
+    const approvals = approving();
+    const home = await JournaledHome.start([LOCK], { approvals: approvals.queue });
+    home.report({ 'door/1/DoorLock.LockState': 'Unlocked' });
+    const trace = await done(home, 'matter:doorlock_lock');
+    expect(approvals.asked).toEqual([]);
+    expect(await home.rehearse('hub:undo', { trace_id: trace })).toMatchObject({ outcome: 'needs_approval', risk: 'dangerous' });
+    expect(await undo(home, trace)).toMatchObject({ status: 'success' });
+    expect(approvals.asked).toEqual(['door/1/DoorLock/UnlockDoor']);
+    expect(stateOf(home, 'door', ['DoorLock.LockState'])).toEqual(['Unlocked']);
+  });
+});
+
+describe('a rehearsal', () => {
+  test('shows the state now and afterwards, the present state only to who may read it', async () => {
+    const home = await lampHome(false);
+    const change = { device_id: 'lamp', unit: '%', name: 'brightness', now: 40, expected: 80 };
+    expect((await home.rehearse(BRIGHTNESS, { brightness: 80 })).changes).toContainEqual(change);
+    const { now: _, ...unread } = change;
+    const asked = await home.rehearse(BRIGHTNESS, { brightness: 80 }, agent('device:control:lamp'));
+    expect(asked.changes.map(({ name, now }) => [name, now])).toEqual([
+      ['brightness', undefined],
+      ['is_on', undefined],
+    ]);
+    expect(asked.changes).toContainEqual(unread);
+    expect(home.harness.home.invoked).toEqual([]);
+  });
+
+  test('says which devices of an area would be left out', async () => {
+    const home = await lampHome(true, 101, OTHER);
+    const params = { area: 'Kitchen', what: 'lights', action: 'off' } as const;
+    const { skipped } = await home.rehearse('control_area', params, agent('device:control:lamp', 'device:read:*'));
+    expect(skipped).toEqual([{ device_id: 'other', name: 'Other', reason: 'You may not control it' }]);
+  });
+});
+
+/** People who approve everything, and the targets of what they approved. */
+function approving() {
+  const asked: string[] = [];
+  const approved: ApprovalStatus = { state: 'approved', approvalId: 'a1', by: ['ann'] };
+  const queue = {
+    ...permissiveParts(new ManualClock()).approvals,
+    check: async ({ effects }: { readonly effects: readonly { readonly target: string }[] }) => {
+      asked.push(...effects.map(({ target }) => target));
+      return approved;
+    },
+  };
+  return { queue, asked };
+}
