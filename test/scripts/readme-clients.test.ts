@@ -32,8 +32,9 @@ describe('the README connects', () => {
     expect(settingsIn(linesOf(client))).toEqual(JSON.parse(snippetOf(client, 'sign-in')));
   });
 
-  test('Claude Desktop with the settings of the page Agents, without the address, which the login knows', () => {
-    const settings = JSON.parse(snippetOf('Claude Desktop', 'command'), (key, value) => (key === 'env' ? undefined : value));
+  test('Claude Desktop with the settings of the page Agents, without the address, which the login knows, and with the path of the program', () => {
+    const own: Readonly<Record<string, unknown>> = { env: undefined, command: '/FULL/PATH/atmo' };
+    const settings = JSON.parse(snippetOf('Claude Desktop', 'command'), (key, value) => (Object.hasOwn(own, key) ? own[key] : value));
     expect(settingsIn(linesOf('Claude Desktop'))).toEqual(settings);
   });
 
