@@ -60,8 +60,8 @@ export function layOutBase(root: string, architecture: string): void {
  * Downloads the packages of the base as they are today, with the security updates of Debian, in the place of those that are here. Needs the
  * network and apt; changes nothing of the system's apt. Throws NOT_FOUND if apt has no security updates.
  */
-export function renewBase(architecture: string): void {
-  const work = join(CACHE, `${architecture}.${randomUUID()}`);
+export function renewBase(architecture: string, cache = CACHE): void {
+  const work = join(cache, `${architecture}.${randomUUID()}`);
   for (const name of ['state/lists/partial', 'cache/archives/partial', 'files']) mkdirSync(join(work, name), { recursive: true });
   const settings = {
     'Dir::State': join(work, 'state'),
@@ -77,8 +77,8 @@ export function renewBase(architecture: string): void {
     apt('update');
     requireSecurityUpdates(apt('indextargets', '--format', '$(LABEL)', 'Created-By: Packages'));
     apt('download', ...PACKAGES);
-    rmSync(join(CACHE, architecture), { recursive: true, force: true });
-    renameSync(join(work, 'files'), join(CACHE, architecture));
+    rmSync(join(cache, architecture), { recursive: true, force: true });
+    renameSync(join(work, 'files'), join(cache, architecture));
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
