@@ -16,6 +16,7 @@ const LOCKS = {
   'openapi-client': 'test/openapi-client',
   'ffmpeg-program': 'test/live/connectors/ffmpeg-program',
   serial: 'test/live/sensors/serial-package',
+  'older-node': 'test/live/package/older-node',
 } as const;
 
 /** A set of packages that tests use. */

@@ -88,6 +88,16 @@ describe('a request to a hub whose authority is pinned', () => {
     await expect(reading).rejects.toThrow();
   });
 
+  test('can be given up while it is read, or before', async () => {
+    const [whole, running] = [await fetchTrusting('hub')(`${origin}/echo`, {}), await fetchTrusting('hub')(`${origin}/stream`, {})];
+    await whole.body?.cancel();
+    const reader = running.body?.getReader();
+    await reader?.read();
+    const pending = reader?.read();
+    await reader?.cancel();
+    expect([await pending, await reader?.read()]).toEqual(Array(2).fill({ done: true, value: undefined }));
+  });
+
   test('fails while it is read if the hub goes away', async () => {
     await expect(fetchTrusting('hub')(`${origin}/cut`, {}).then((answer) => answer.text())).rejects.toThrow();
   });

@@ -1,3 +1,4 @@
+import { AtmoError } from '../../core/errors.ts';
 import { type Json, type JsonObject, objectOf, objectsOf } from '../../core/json.ts';
 import { usage } from '../command.ts';
 import type { HubClient, Query } from './hub-client.ts';
@@ -15,15 +16,18 @@ export function resolveIdPrefix(ids: readonly string[], start: string, { what, l
 }
 
 const PAGE = 1_000;
+/** More pages than any hub has: one that never ends its list would fill the memory. */
+const MAX_PAGES = 100;
 
-/** Returns all tools that match the filter, from all pages. */
+/** Returns all tools that match the filter, from all pages. Throws RESULT_INVALID if the list does not end. */
 export async function allTools(hub: Pick<HubClient, 'get'>, filter: Query): Promise<readonly JsonObject[]> {
   const found: JsonObject[] = [];
   let cursor: string | undefined;
-  do {
+  for (let pages = 0; pages < MAX_PAGES; pages++) {
     const page = await hub.get('/api/v1/tools', { ...filter, limit: PAGE, cursor });
     found.push(...objectsIn(page, 'tools'));
     cursor = typeof page.next_cursor === 'string' ? page.next_cursor : undefined;
-  } while (cursor !== undefined);
-  return found;
+    if (cursor === undefined) return found;
+  }
+  throw new AtmoError('RESULT_INVALID', `The list of tools has more than ${MAX_PAGES} pages, as no hub has`);
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { answerText } from '../../../src/cli/hub/answer-body.ts';
+import { allTools } from '../../../src/cli/hub/answer-lists.ts';
 
 /** An answer whose body never ends. `pulled` counts its pieces. */
 function endlessAnswer() {
@@ -38,4 +39,9 @@ describe('an answer', () => {
     expect(state.isCancelled).toBe(true);
     expect(state.pulled).toBeLessThan(110);
   });
+});
+
+test('a list of tools whose pages do not end is given up', async () => {
+  const hub = { get: async () => ({ tools: [{ id: 'lamp' }], next_cursor: 'more' }) };
+  await expect(allTools(hub, {})).rejects.toMatchObject({ code: 'RESULT_INVALID' });
 });

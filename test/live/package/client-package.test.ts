@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ROOT } from '../../../scripts/bundle.ts';
+import { FOREIGN_HINT, foreignPackages } from '../../../scripts/foreign-packages.ts';
 import { LabHost } from '../../../scripts/network-lab/lab-host.ts';
 import { buildClientBundle } from '../../../scripts/package/client-bundle.ts';
 import { buildClientPackage } from '../../../scripts/package/client-package.ts';
@@ -12,13 +14,13 @@ import { VirtualHome } from '../../home/virtual-home.ts';
 import { filesIn } from '../../scripts/zip-reader.ts';
 import { type LiveClient, legacyClient, modernClient } from '../mcp/mcp-clients.ts';
 import { RunningHub } from '../running-hub.ts';
-import { OLDER_NODE_HINT, olderNodeFolder } from './older-node.ts';
 
 const LAMP = 'Living room lamp';
 const PATIENCE = { timeout: 60_000, interval: 200 };
 const SETUP_LIMIT_MS = 120_000;
-/** Where a machine has no older Node, the client runs on that of the hub, and the tests about it are skipped. */
-const OLDER_NODE = olderNodeFolder();
+const PACKAGES = foreignPackages('older-node');
+/** Folder with the oldest Node that the client package says it needs, and its npm. Without it, the tests about it are skipped by name. */
+const OLDER_NODE = PACKAGES && join(PACKAGES, 'node_modules/.bin');
 const NEWER_THAN_NODE_20 =
   /Object\.groupBy|Array\.fromAsync|Promise\.try|RegExp\.escape|Iterator\.from|Error\.isError|(?:values|keys|entries)\(\)\.(?:map|filter|some|every|find|toArray|take|drop|reduce|forEach|flatMap)\(/g;
 const laptop = new LabHost('laptop', 2);
@@ -87,9 +89,17 @@ async function invitation(): Promise<{ readonly line: readonly string[]; readonl
 
 const isOn = async () => (await home.device(LAMP).get(1, 'OnOff', 'OnOff')) === true;
 
-const WHY_NOT = OLDER_NODE === undefined ? `: ${OLDER_NODE_HINT}` : '';
+const WHY_NOT = OLDER_NODE === undefined ? `: ${FOREIGN_HINT}` : '';
 
 describe.skipIf(OLDER_NODE === undefined)(`on a machine with Node 20 and nothing else${WHY_NOT}`, () => {
+  test('Node is the oldest that the package takes, where there is one for the machine', async () => {
+    const { engines } = JSON.parse(readFileSync(join(ROOT, 'scripts/package/client/package.json'), 'utf8')) as {
+      engines: { node: string };
+    };
+    const oldest = process.arch === 'x64' ? 'v20.12.0' : 'v20.18.0';
+    expect([engines.node, (await onLaptop(['node', '--version'])).out.trim()]).toEqual(['>=20.12', oldest]);
+  });
+
   test('three commands lead from nothing to a switched lamp', async () => {
     const { line, code } = await invitation();
     expect(await onLaptop(['npm', 'install', '-g', file])).toMatchObject({ code: 0 });
