@@ -27,6 +27,8 @@ export interface BridgeEntry {
 export function refreshedEntry(entry: BridgeEntry, present: BridgedThing | undefined): BridgeEntry {
   const { thing, suspended } = entry;
   if (thing.hub !== undefined || suspended) return entry;
+  // An endpoint never becomes another device type. The owner takes such a thing away and chooses it anew.
+  if (present && present.kind !== thing.kind) return entry;
   const reason = suspensionOf(thing, present);
   if (reason) return { ...entry, suspended: reason };
   // Whether it is dangerous stays as the owner knows it: a device of a scene that comes back must not look like a new danger.

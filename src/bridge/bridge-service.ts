@@ -24,7 +24,7 @@ import { requireOneToken } from './bridge-tokens.ts';
 import { type BridgedThing, callFor, valuesFrom } from './bridged-things.ts';
 import { Ecosystems } from './ecosystems.ts';
 import { OpenBridges } from './open-bridges.ts';
-import { RemoteValues } from './remote-values.ts';
+import { FollowedHubs } from './remote-values.ts';
 import { ShownValues } from './shown-values.ts';
 import type { ThingFinder, ThingQuery } from './thing-finder.ts';
 
@@ -33,6 +33,11 @@ const COMMAND_LIMIT_MS = 8_000;
 const DAY_MS = 86_400_000;
 /** How long a scene is shown as on. */
 const SCENE_ON_MS = 1_000;
+
+/** Subject of HubProblems while a chosen thing is suspended. Everybody may read the text, so it names no thing. */
+const SUSPENDED = 'bridge suspended';
+const SUSPENDED_TEXT =
+  'Something that you chose for other ecosystems has changed since, and they may not use it: sudo atmo bridge list says what, and what to do';
 
 /** What the bridges use of the hub. */
 export interface BridgeServiceParts extends Pick<HubContext, 'clock' | 'logger' | 'events'> {
@@ -67,7 +72,7 @@ export class BridgeService implements Service {
   readonly #ecosystems: Ecosystems;
   readonly #open: OpenBridges;
   readonly #shown: ShownValues;
-  readonly #remote = new Map<string, RemoteValues>();
+  readonly #remote: FollowedHubs;
   #things: readonly BridgeEntry[] = [];
   #stops: readonly (() => void)[] = [];
   #cancelRenewal = () => {};
@@ -75,11 +80,12 @@ export class BridgeService implements Service {
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(parts: BridgeServiceParts, { hubName, firstPort }: BridgeServiceOptions) {
-    const { clock, logger, problems, store, nodes, readings, mesh, tokens } = parts;
+    const { clock, logger, problems, store, nodes, readings, mesh, tokens, pipeline } = parts;
     this.#parts = parts;
     this.#hubName = hubName;
     this.#ecosystems = new Ecosystems({ store, tokens, clock });
     this.#shown = new ShownValues({ readings, mesh });
+    this.#remote = new FollowedHubs({ clock, logger, tokens, store, pipeline, mesh }, (...value) => this.#onRemoteValue(...value));
     this.#open = new OpenBridges(
       { clock, logger, problems, store, nodes, firstPort },
       {
@@ -92,7 +98,7 @@ export class BridgeService implements Service {
 
   /** Starts the bridges that have things or ecosystems. One that cannot start is reported, and the hub runs without it. */
   async start(): Promise<void> {
-    const { events, store, tokens } = this.#parts;
+    const { events, tokens } = this.#parts;
     this.#stops = [
       events.listen((event) => this.#onReading(event), ['sensor.reading']),
       events.listen(
@@ -103,7 +109,7 @@ export class BridgeService implements Service {
       this.#parts.onScenesChanged(() => this.#refreshThings()),
       tokens.onRevoked((tokenId) => this.#onRevoked(tokenId)),
     ];
-    this.#things = store.things();
+    this.#load();
     this.#refreshThings();
     for (const number of this.#needed()) await this.#inTurn(() => this.#start(number)).catch((thrown) => this.#open.report(number, thrown));
     this.#renewDaily();
@@ -113,7 +119,7 @@ export class BridgeService implements Service {
   #renewDaily(): void {
     this.#soon(1, async () => {
       this.#grantAll();
-      this.#followOthers();
+      this.#remote.follow(this.#things);
     });
     this.#cancelRenewal = this.#parts.clock.after(DAY_MS, () => this.#renewDaily());
   }
@@ -121,7 +127,7 @@ export class BridgeService implements Service {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#cancelRenewal();
     for (const stop of this.#stops) stop();
-    for (const remote of this.#remote.values()) remote[Symbol.dispose]();
+    this.#remote[Symbol.dispose]();
     await this.#inTurn(() => this.#open[Symbol.asyncDispose]());
   }
 
@@ -162,7 +168,7 @@ export class BridgeService implements Service {
         for (const thing of found) added.push(await this.#choose(thing));
       } finally {
         this.#grantAll();
-        this.#followOthers();
+        this.#remote.follow(this.#things);
       }
       return added;
     });
@@ -174,7 +180,7 @@ export class BridgeService implements Service {
       const entry = this.#parts.store.requireThing(text);
       this.#delete(entry);
       this.#grantAll();
-      this.#followOthers();
+      this.#remote.follow(this.#things);
       await this.#open.get(entry.bridge)?.remove(entry.id);
       await this.#closeUnused(entry.bridge);
       return entry;
@@ -213,7 +219,7 @@ export class BridgeService implements Service {
    * thing that the hub does not know. If it cannot be shown, a new one is not chosen at all.
    */
   async #choose(thing: BridgedThing): Promise<BridgeEntry> {
-    const before = this.#things.find((entry) => entry.thing.key === thing.key);
+    const before = await this.#sameKind(thing);
     const { id, bridge, endpointNumber } = before ?? { id: randomBytes(16).toString('hex'), bridge: this.#freeBridge() };
     const node = await this.#start(bridge);
     const entry = { id, bridge, thing, ...present({ endpointNumber }) };
@@ -226,6 +232,15 @@ export class BridgeService implements Service {
     }
   }
 
+  /** Returns the entry of a thing. One that is of another kind now is removed: its endpoint cannot become another device type. */
+  async #sameKind({ key, kind }: BridgedThing): Promise<BridgeEntry | undefined> {
+    const before = this.#things.find((entry) => entry.thing.key === key);
+    if (!before || before.thing.kind === kind) return before;
+    this.#delete(before);
+    await this.#open.get(before.bridge)?.remove(before.id);
+    return undefined;
+  }
+
   /** Shows a thing with all its values, and keeps the number of its endpoint, which ecosystems remember. */
   async #show(node: BridgeNode, entry: BridgeEntry): Promise<BridgeEntry> {
     const endpointNumber = await node.put(this.#shown.endpointOf(entry));
@@ -236,13 +251,20 @@ export class BridgeService implements Service {
 
   #store(entry: BridgeEntry): void {
     this.#parts.store.putThing(entry);
-    this.#things = this.#parts.store.things();
+    this.#load();
   }
 
   #delete({ id, thing }: BridgeEntry): void {
     this.#parts.store.deleteThing(id);
-    this.#things = this.#parts.store.things();
+    this.#load();
     this.#shown.forget(thing);
+  }
+
+  #load(): void {
+    const { store, problems } = this.#parts;
+    this.#things = store.things();
+    if (this.#things.some(({ suspended }) => suspended)) problems.raise(SUSPENDED, SUSPENDED_TEXT);
+    else problems.clear(SUSPENDED);
   }
 
   #on(bridge: number): readonly BridgeEntry[] {
@@ -395,30 +417,6 @@ export class BridgeService implements Service {
       .get(bridge)
       ?.update(id, change)
       .catch((thrown: unknown) => this.#parts.logger.warn('bridge.not_shown', { thing: id, problem: toAtmoError(thrown).message }));
-  }
-
-  /** Follows the sensors of the chosen things of other hubs, anew after each change of the choice. */
-  #followOthers(): void {
-    for (const remote of this.#remote.values()) remote[Symbol.dispose]();
-    this.#remote.clear();
-    const byHub = Map.groupBy(
-      this.#things.filter(({ thing }) => thing.hub !== undefined),
-      ({ thing }) => thing.hub ?? '',
-    );
-    for (const hub of this.#parts.store.readerHubs()) if (!byHub.has(hub)) this.#endReader(hub);
-    for (const [hub, things] of byHub) {
-      const remote = new RemoteValues(this.#parts, hub, (...value) => this.#onRemoteValue(...value));
-      this.#remote.set(hub, remote);
-      remote.follow(things);
-    }
-  }
-
-  /** Ends the tokens with which this hub read things of a hub of which nothing is bridged any more. */
-  #endReader(hub: string): void {
-    const { store, tokens } = this.#parts;
-    const held = store.readerTokens(hub);
-    store.putReaderTokens(hub, []);
-    for (const { id } of held) tokens.revoke(id);
   }
 
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {

@@ -28,17 +28,55 @@ interface RemoteValuesParts {
 /** Called with each value of a sensor of another hub. */
 type OnValue = (hub: string, sensor: string, value: Json) => void;
 
-/** Follows the sensors of the chosen things of one other hub, as an agent that may only read these. */
-export class RemoteValues implements Disposable {
+/** Follows the sensors of the chosen things of all other hubs. */
+export class FollowedHubs implements Disposable {
   readonly #parts: RemoteValuesParts;
-  readonly #hub: string;
+  readonly #onValue: OnValue;
+  #hubs: readonly RemoteValues[] = [];
+
+  constructor(parts: RemoteValuesParts, onValue: OnValue) {
+    this.#parts = parts;
+    this.#onValue = onValue;
+  }
+
+  /** Follows what is chosen now, and nothing of what was chosen before. Replaces tokens that end soon. */
+  follow(things: readonly BridgeEntry[]): void {
+    this[Symbol.dispose]();
+    const byHub = Map.groupBy(
+      things.filter(({ thing }) => thing.hub !== undefined),
+      ({ thing }) => thing.hub ?? '',
+    );
+    for (const hub of this.#parts.store.readerHubs()) if (!byHub.has(hub)) this.#endReader(hub);
+    this.#hubs = [...byHub.keys()].map((hub) => new RemoteValues(this.#parts, hub, this.#onValue));
+    for (const hub of this.#hubs) hub.follow(byHub.get(hub.id) ?? []);
+  }
+
+  [Symbol.dispose](): void {
+    for (const hub of this.#hubs) hub[Symbol.dispose]();
+    this.#hubs = [];
+  }
+
+  /** Ends the tokens with which this hub read things of a hub of which nothing is bridged any more. */
+  #endReader(hub: string): void {
+    const { store, tokens } = this.#parts;
+    const held = store.readerTokens(hub);
+    store.putReaderTokens(hub, []);
+    for (const { id } of held) tokens.revoke(id);
+  }
+}
+
+/** Follows the sensors of the chosen things of one other hub, as an agent that may only read these. */
+class RemoteValues implements Disposable {
+  readonly #parts: RemoteValuesParts;
+  /** Id of the other hub. */
+  readonly id: string;
   readonly #onValue: OnValue;
   readonly #ended = new AbortController();
   #sensors: ReadonlySet<string> = new Set();
 
   constructor(parts: RemoteValuesParts, hub: string, onValue: OnValue) {
     this.#parts = parts;
-    this.#hub = hub;
+    this.id = hub;
     this.#onValue = onValue;
   }
 
@@ -55,9 +93,9 @@ export class RemoteValues implements Disposable {
 
   #tokensFor(things: readonly BridgeEntry[]): readonly HeldToken[] {
     const { store, tokens, clock } = this.#parts;
-    const before = store.readerTokens(this.#hub);
+    const before = store.readerTokens(this.id);
     const after = renewedTokens({ tokens, clock }, READER, { held: before, needs: readNeeds(things) });
-    store.putReaderTokens(this.#hub, after);
+    store.putReaderTokens(this.id, after);
     for (const { id } of before) if (!after.some((token) => token.id === id)) tokens.revoke(id);
     return after;
   }
@@ -69,7 +107,7 @@ export class RemoteValues implements Disposable {
     while (!signal.aborted) {
       if (this.#isReachable()) {
         const error = await this.#subscribe(token).catch((thrown: unknown) => toAtmoError(thrown));
-        if (error && error.message !== problem) this.#parts.logger.info('bridge.not_followed', { hub: this.#hub, problem: error.message });
+        if (error && error.message !== problem) this.#parts.logger.info('bridge.not_followed', { hub: this.id, problem: error.message });
         problem = error?.message ?? '';
       }
       await pause(this.#parts.clock, RETRY_MS, signal);
@@ -85,7 +123,7 @@ export class RemoteValues implements Disposable {
     const attempt = new AbortController();
     const signal = AbortSignal.any([this.#ended.signal, attempt.signal]);
     const subscribe = (subjects: readonly string[]) =>
-      mesh.events.subscribe(this.#hub, { principal, types: ['sensor.reading'], subjects, onGap: refresh, signal }, ({ subject, data }) =>
+      mesh.events.subscribe(this.id, { principal, types: ['sensor.reading'], subjects, onGap: refresh, signal }, ({ subject, data }) =>
         this.#take(subject, data.value ?? null),
       );
     try {
@@ -106,24 +144,24 @@ export class RemoteValues implements Disposable {
         principal: tokens.principalOf(token.text),
         tool: 'core:list_sensors',
         params: { device, limit: 100 },
-        routing: { only_nodes: [this.#hub] },
+        routing: { only_nodes: [this.id] },
       });
-      if (answer.status === 'error') logger.info('bridge.not_read', { hub: this.#hub, device, problem: answer.error.message });
+      if (answer.status === 'error') logger.info('bridge.not_read', { hub: this.id, device, problem: answer.error.message });
       else for (const { id, value } of remoteSensors(answer.result, device)) this.#take(id, value);
     }
   }
 
   /** The other hub may send more than was requested. Only the values of chosen sensors are kept. */
   #take(sensor: string, value: Json): void {
-    if (this.#sensors.has(sensor)) this.#onValue(this.#hub, sensor, value);
+    if (this.#sensors.has(sensor)) this.#onValue(this.id, sensor, value);
   }
 
   #log(thrown: unknown): void {
-    this.#parts.logger.info('bridge.not_followed', { hub: this.#hub, problem: toAtmoError(thrown).message });
+    this.#parts.logger.info('bridge.not_followed', { hub: this.id, problem: toAtmoError(thrown).message });
   }
 
   #isReachable(): boolean {
-    return this.#parts.mesh.view.peers().some(({ id, isReachable }) => id === this.#hub && isReachable);
+    return this.#parts.mesh.view.peers().some(({ id, isReachable }) => id === this.id && isReachable);
   }
 }
 

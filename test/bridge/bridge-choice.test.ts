@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { sceneThing } from '../../src/bridge/bridged-things.ts';
 import { AtmoError } from '../../src/core/errors.ts';
-import { BridgeHub, night, pump } from './bridge-hub.ts';
+import { BridgeHub, night, probe, pump } from './bridge-hub.ts';
 
 let hub: BridgeHub;
 
@@ -153,6 +153,7 @@ describe('a scene that has changed since it was chosen', () => {
     expect(suspended()).toEqual(['gone']);
     hub.change('Night', night);
     await hub.restart();
+    expect(hub.problems.list()).toEqual([expect.stringContaining('sudo atmo bridge list')]);
     expect(suspended()).toEqual(['gone']);
     expect(hub.granted()).toEqual([]);
   });
@@ -166,6 +167,7 @@ describe('a scene that has changed since it was chosen', () => {
     expect(suspended()).toEqual(['dangerous']);
     await hub.add('Night', true);
     expect(suspended()).toEqual([undefined]);
+    expect(hub.problems.list()).toEqual([]);
   });
 
   test('is suspended by a change while the hub did not run, before an ecosystem can use it', async () => {
@@ -191,6 +193,20 @@ describe('a scene that has changed since it was chosen', () => {
     await expect(hub.command('Night', 'turn_on')).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
     expect(hub.calls).toEqual([]);
   });
+});
+
+test('a thing that became another kind keeps its device type, until it is chosen again with a new identity', async () => {
+  const contact = { ...probe('door'), kind: 'contact_sensor', sensors: { open: 'shed/door' } } as const;
+  hub.things.set('door', [contact]);
+  await hub.service.start();
+  const [before] = await hub.add('door');
+  hub.change('door', { ...contact, kind: 'leak_sensor', sensors: { wet: 'shed/door' } });
+  await settled();
+  expect(hub.node().named('door')).toMatchObject({ id: before?.id, kind: 'contact_sensor' });
+  const [after] = await hub.add('door');
+  expect(hub.node().named('door')).toMatchObject({ id: after?.id, kind: 'leak_sensor' });
+  expect(after?.id).not.toBe(before?.id);
+  expect(hub.node().shown.size).toBe(1);
 });
 
 test('an output that became dangerous is suspended, and one that is missing is only not reachable', async () => {

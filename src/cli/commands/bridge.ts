@@ -62,7 +62,7 @@ function addedText({ name, kind, bridge }: Readonly<Record<string, unknown>>): s
 const remove = toolCommand({
   name: 'bridge remove',
   summary: 'take a thing from its bridge; the ecosystems lose it',
-  examples: ['bridge remove greenhouse'],
+  examples: ['bridge remove pump'],
   tool: 'hub:unbridge_device',
   operands: [{ name: 'THING', help: 'name, or as atmo bridge list lists it', param: 'thing' }],
   sentence: ({ name }) => `${String(name)} is bridged no longer`,
