@@ -596,12 +596,12 @@ const PLACES: readonly Place[] = [
     ],
   },
   {
-    file: 'src/automations/run-actions.ts',
+    file: 'src/automations/run/run-steps.ts',
     rows: [
       [
         'actions of automations are calls of the owner',
-        'principal: run.principal,',
-        "principal: { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] },",
+        '\n      principal,\n',
+        "\n      principal: { id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] },\n",
       ],
     ],
   },

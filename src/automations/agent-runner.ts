@@ -1,17 +1,12 @@
-import { randomBytes } from 'node:crypto';
-import { excessPermissions } from '../core/auth/permission.ts';
 import {
-  AGENT_NAME,
   type IssuedToken,
   isSelfOrDescendant,
   OWNER,
   type Principal,
   requireUnreservedName,
-  rootAgentOf,
   type TokenAuthority,
 } from '../core/auth/principal.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
-import { slug } from '../core/ids.ts';
 import type { Json } from '../core/json.ts';
 import type { Service } from '../core/lifecycle.ts';
 import { atWallTime } from '../core/local-time.ts';
@@ -22,18 +17,22 @@ import { type AgentRecord, type AgentStatus, AgentStore, type AgentType, type En
 import { Automation, type AutomationPorts } from './automation.ts';
 import { type AccessPorts, checkActions, requireVisible } from './automation-access.ts';
 import type { AutomationPlan } from './automation-schema.ts';
-import { checkExternalConfig, parseAutomation, parseParameters, withParameter } from './parse-automation.ts';
+import { checkExternalConfig, parseAutomation, parseParameters, withParameter } from './plan/parse-automation.ts';
+import { childId, idPartOf, requireAgentCapacity, requireOwnPermissions } from './spawn-checks.ts';
 import { lifetimeOf, TokenRenewal } from './token-renewal.ts';
-import { EventIndex } from './trigger-watch.ts';
+import { EventIndex } from './triggers/watch.ts';
 
 /** The parts of the hub that its agents use. */
 export interface AgentParts
-  extends Pick<AutomationPorts, 'clock' | 'logger' | 'events' | 'time' | 'pipeline'>,
-    Omit<AccessPorts, 'readings'> {
+  extends Pick<AutomationPorts, 'clock' | 'logger' | 'events' | 'time' | 'pipeline' | 'house'>,
+    Omit<AccessPorts, 'readings' | 'house' | 'clock'> {
   readonly readings: AutomationPorts['readings'];
   readonly store: KeyValueStore;
   readonly tokens: TokenAuthority;
 }
+
+/** Longest body of a webhook, in characters of JSON. */
+const MAX_WEBHOOK_LENGTH = 4_096;
 
 interface AgentOptions {
   /** IANA time zone for automations that name no zone; the machine's zone if absent. */
@@ -67,6 +66,7 @@ export class AgentRunner implements Service {
       events: parts.events,
       time: parts.time,
       pipeline: parts.pipeline,
+      house: parts.house,
       authorizer: parts.authorizer,
       devices: parts.devices,
       registry: parts.registry,
@@ -88,6 +88,7 @@ export class AgentRunner implements Service {
     this.#agents.load();
     this.#unsubscribe = this.#parts.tokens.onRevoked((tokenId) => this.#onRevoked(tokenId));
     for (const record of this.#agents.living()) this.#resume(record);
+    for (const { automation } of this.#running.values()) automation?.deliver({ type: 'hub_start' });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -96,7 +97,7 @@ export class AgentRunner implements Service {
     const running = [...this.#running.values()];
     this.#running.clear();
     for (const { cancelExpiry } of running) cancelExpiry();
-    await Promise.all(running.map(({ automation }) => automation?.stop()));
+    await Promise.all(running.map(({ automation }) => automation?.suspend()));
   }
 
   /** Creates an agent with its own token, which never has more permissions than `by`. Only this call returns the token. */
@@ -156,7 +157,7 @@ export class AgentRunner implements Service {
     this.#requireRenewer(record, by);
     if (!isLiving(record)) this.#requireRevivable(record, by);
     const renewed = this.#renewal.renew(record, lifetimeOf(ttlMs, record), record.parent === undefined ? OWNER : by);
-    this.#stop(id);
+    this.#suspend(id);
     this.#resume(renewed);
     return renewed;
   }
@@ -175,6 +176,17 @@ export class AgentRunner implements Service {
     this.#agents.put({ ...rest, config, status: 'active', failures: 0 });
     if (plan) this.#running.get(id)?.automation?.update(plan);
     return oldValue;
+  }
+
+  /** Delivers what was posted to a webhook. Returns whether a trigger waits for it: a disabled automation has none. */
+  post(id: string, name: string, body: Json): boolean {
+    const record = this.#requireLiving(id);
+    requireAutomation(record, 'have webhooks: it is a process elsewhere');
+    const { length } = JSON.stringify(body);
+    if (length > MAX_WEBHOOK_LENGTH) {
+      throw new AtmoError('PAYLOAD_TOO_LARGE', `The body has ${length} characters of JSON; a webhook takes ${MAX_WEBHOOK_LENGTH}`);
+    }
+    return this.#running.get(id)?.automation?.deliver({ type: 'webhook', name, body }) ?? false;
   }
 
   /** Returns the caller's own agent and its descendants. The owner and callers with `admin:agents` get all agents. */
@@ -261,7 +273,7 @@ export class AgentRunner implements Service {
     automation?.start();
   }
 
-  /** Resumes an agent after a start of the hub. A run that a crash interrupted is recorded as an error and not repeated. */
+  /** Resumes an agent after a start of the hub. A run that waited goes on; any other that was interrupted is recorded as an error. */
   #resume(found: AgentRecord): void {
     try {
       const settled = this.#renewal.settle(this.#withoutRun(found));
@@ -269,6 +281,8 @@ export class AgentRunner implements Service {
       this.#requireToken(record);
       const isRun = record.type === 'automation' && !record.disabled;
       this.#begin(record, isRun ? parseAutomation(record.config, this.#parts.validator) : undefined);
+      const { waiting } = record.running ?? {};
+      if (waiting) this.#running.get(record.id)?.automation?.resume(waiting);
     } catch (thrown) {
       const { code, message } = toAtmoError(thrown);
       this.#parts.logger.warn('agent.not_resumed', { agent_id: found.id, code, problem: message });
@@ -296,10 +310,19 @@ export class AgentRunner implements Service {
   }
 
   #stop(id: string): void {
+    void this.#takeOut(id)?.stop();
+  }
+
+  /** Stops an automation whose run goes on later if it waits. */
+  #suspend(id: string): void {
+    void this.#takeOut(id)?.suspend();
+  }
+
+  #takeOut(id: string): Automation | undefined {
     const running = this.#running.get(id);
     this.#running.delete(id);
     running?.cancelExpiry();
-    void running?.automation?.stop();
+    return running?.automation;
   }
 
   #renewByItself(id: string): void {
@@ -322,7 +345,7 @@ export class AgentRunner implements Service {
 
   #withoutRun(record: AgentRecord): AgentRecord {
     const { running, ...rest } = record;
-    if (!running) return record;
+    if (!running || (running.waiting && !record.disabled)) return record;
     const message = 'The hub stopped during its last run: some of its calls may have taken effect; the run is not repeated';
     const ended: AgentRecord = {
       ...rest,
@@ -415,62 +438,4 @@ function parentOf(by: Principal): Pick<AgentRecord, 'parent'> {
 
 function requireAutomation({ id, type }: AgentRecord, lacks: string): void {
   if (type !== 'automation') throw new AtmoError('NOT_SUPPORTED', `${id} cannot ${lacks}`);
-}
-
-/**
- * Throws VALIDATION_ERROR if no permission is requested, and PERMISSION_DENIED if the caller lacks a requested permission. The token issuer
- * checks this too. The early check keeps errors about the configuration from revealing what the caller may not see.
- */
-export function requireOwnPermissions(permissions: readonly string[], by: Principal): void {
-  if (permissions.length === 0) {
-    throw new AtmoError(
-      'VALIDATION_ERROR',
-      'An agent without permissions can do nothing; list in permissions what it needs, such as device:control:@type/light',
-    );
-  }
-  const beyond = excessPermissions(permissions, by.permissions);
-  if (beyond.length === 0) return;
-  throw new AtmoError('PERMISSION_DENIED', `${by.id} cannot give away what it does not have: ${beyond.join(', ')}`, { required: beyond });
-}
-
-const MAX_AGENTS = 64;
-/** Maximum number of living agents in one family (an agent and its descendants), so that no family uses up the common maximum. */
-const MAX_FAMILY = 16;
-
-/** Throws RESOURCE_EXCEEDED if `by` may not spawn another agent. For the owner, only agents that the owner spawned are counted. */
-function requireAgentCapacity(living: readonly AgentRecord[], by: Principal): void {
-  const isOwner = by.kind === 'owner';
-  const counted = isOwner ? living.filter(({ parent }) => parent === undefined) : living;
-  if (counted.length >= MAX_AGENTS) throw full(`${isOwner ? 'The owner has' : 'This hub has'} ${counted.length} agents`);
-  const root = rootAgentOf(by.id);
-  const family = living.filter(({ id }) => id !== root && rootAgentOf(id) === root);
-  if (!isOwner && family.length >= MAX_FAMILY) throw full(`${root} and what comes from it have ${MAX_FAMILY} agents`);
-}
-
-function full(what: string): AtmoError {
-  return new AtmoError('RESOURCE_EXCEEDED', `${what}, which is the most; end one with kill_agent first`);
-}
-
-/** Maximum length of an agent's id. The id is part of permissions such as `agent:kill:<id>`, which have at most 256 characters. */
-const MAX_ID_LENGTH = 200;
-
-/** Returns the last part of an agent's id: the name, converted to a valid form if necessary. Without a name, the part is random. */
-export function idPartOf(name: string | undefined, type: AgentType): string {
-  if (name === undefined) return `${type}-${randomBytes(4).toString('hex')}`;
-  const part = AGENT_NAME.test(name) ? name : slug(name, '-').slice(0, 64);
-  if (AGENT_NAME.test(part)) return part;
-  throw new AtmoError(
-    'VALIDATION_ERROR',
-    `The name ${JSON.stringify(name.slice(0, 64))} has no letter or digit that an id could be made of`,
-  );
-}
-
-/** Returns the id of a child agent. It begins with the parent's id, so that no agent can take an id of another family. */
-export function childId(parent: Principal, part: string): string {
-  const id = parent.kind === 'owner' ? part : `${parent.id}/${part}`;
-  if (id.length <= MAX_ID_LENGTH) return id;
-  throw new AtmoError(
-    'VALIDATION_ERROR',
-    `The agent's id would have ${id.length} characters, more than ${MAX_ID_LENGTH}; give it a shorter name`,
-  );
 }

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../core/errors.ts';
 import type { EventBus } from '../core/events.ts';
-import { isJsonObject, type JsonObject } from '../core/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import { copyJson } from '../tools/schema/plain-json.ts';
 
@@ -48,7 +48,7 @@ export class AgentStore {
   remember(record: AgentRecord): void {
     this.#records.set(record.id, record);
     this.#deleteOldest();
-    const { id, type, runs, lastError } = record;
+    const { id, type, runs, lastError, lastOutcome } = record;
     const problem = lastError && { code: lastError.code, message: lastError.message };
     this.#parts.events.emit('agent.changed', id, {
       agent_id: id,
@@ -56,6 +56,7 @@ export class AgentStore {
       status: shownStatus(record),
       runs,
       is_running: record.running !== undefined,
+      ...(lastOutcome && { last_outcome: lastOutcome }),
       ...(problem && { last_error: problem }),
     });
   }
@@ -88,6 +89,20 @@ interface AgentProblem {
   readonly code: ErrorCode;
   readonly message: string;
   readonly atMs: number;
+}
+
+/** A run that waits: what its trigger said, and how far it got. */
+export interface WaitingRun {
+  readonly facts: JsonObject;
+  readonly progress: RunProgress;
+}
+
+/** How far a run got. Steps are named by their place, such as `1/options/0/2`. */
+export interface RunProgress {
+  /** Results of the steps that have ended. They are not done again. */
+  readonly done: Readonly<Record<string, Json>>;
+  /** When each wait that has begun ends, milliseconds since 1970. */
+  readonly waits: Readonly<Record<string, number>>;
 }
 
 /** The stored record of an agent. Times are in milliseconds since 1970. */
@@ -128,7 +143,12 @@ export interface AgentRecord {
   /** A failing automation ignores triggers until this time, milliseconds since 1970. */
   readonly restsUntilMs?: number;
   /** The current run. It is on the disk before the run's first call, so that no run is repeated after a crash. */
-  readonly running?: { readonly runId: string; readonly startedAtMs: number };
+  readonly running?: {
+    readonly runId: string;
+    readonly startedAtMs: number;
+    /** Present while the run only waits: it then goes on after a restart of the hub. */
+    readonly waiting?: WaitingRun;
+  };
   /** Why the agent ended. */
   readonly reason?: string;
   /** When the agent ended, and who asked for it or, if it ended by itself, the cause. Absent in records of earlier versions. */

@@ -1,27 +1,19 @@
 import { LONGEST_TOKEN_SECONDS } from '../core/auth/principal.ts';
 import { isoTime } from '../core/clock.ts';
-import { isJsonObject, type Json, type JsonObject, objectOf } from '../core/json.ts';
+import { type JsonObject, objectOf } from '../core/json.ts';
 import { defineTool, INSTANT, INTEGER, p, resultSchema, TEXT, type ValuesOf } from '../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
-import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
-import { copyJson, snakeJson } from '../tools/schema/plain-json.ts';
-import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
-import { type AgentRunner, childId } from './agent-runner.ts';
-import { AGENT_STATUSES, type AgentRecord, type AgentType, shownStatus } from './agent-store.ts';
-import { type Action, CONFIG_SCHEMA } from './automation-schema.ts';
-import { planOf } from './check/automation-check.ts';
+import type { AgentRunner } from './agent-runner.ts';
+import { AGENT_STATUSES, type AgentType } from './agent-store.ts';
+import { CONFIG_SCHEMA } from './automation-schema.ts';
+import { type AutomationViewPorts, agentView, automationView } from './automation-view.ts';
 import { type CheckToolPorts, checkAutomationTool, conflictsOf, FINDINGS, PLAIN_NAME } from './check/check-tools.ts';
+import { childId } from './spawn-checks.ts';
 
 const OWN = { category: 'managing', capabilities: ['agent_runtime'], hasSideEffects: true, isIdempotent: true, preferLocal: true } as const;
 const agentId = p.string({ description: 'Id of the agent, as list_agents tells it', minLength: 1, maxLength: 256 });
 const reasonParameter = p.string({ description: 'Why, for the journal and the list of agents', maxLength: 200 }).optional();
 const success = { type: 'boolean', description: 'False when it had ended before' };
-
-/** The parts of the hub that describe an automation. */
-export interface AutomationViewPorts extends CheckToolPorts {
-  readonly validator: SchemaValidator;
-  readonly registry: Pick<ToolDirectory, 'find'>;
-}
 
 /** Returns the tools that manage agents. */
 export function agentTools(runner: AgentRunner, ports: AutomationViewPorts): readonly RegisteredTool[] {
@@ -33,6 +25,7 @@ export function agentTools(runner: AgentRunner, ports: AutomationViewPorts): rea
     adjustThresholdTool(runner),
     setAgentEnabledTool(runner),
     renewAgentTool(runner),
+    postToWebhookTool(runner),
     listAgentsTool(runner),
     listAutomationsTool(runner, ports),
   ];
@@ -137,6 +130,29 @@ function renewAgentTool(runner: AgentRunner): RegisteredTool {
   );
 }
 
+function postToWebhookTool(runner: AgentRunner): RegisteredTool {
+  return defineTool(
+    {
+      ...OWN,
+      name: 'post_to_webhook',
+      title: 'Post to a webhook of an automation',
+      description: 'Sets off the automations whose trigger is this webhook. What is posted becomes a fact of the run.',
+      isIdempotent: false,
+      permissions: ['agent:configure:{agent_id}'],
+      tags: ['automation', 'webhook', 'trigger'],
+      parameters: {
+        agent_id: agentId,
+        webhook: p.string({ description: 'Name of the webhook, as the trigger has it', pattern: '^[a-z][a-z0-9_]{0,31}$' }),
+        body: p.record({ description: 'What steps read as trigger.body, at most 4 KB' }).optional(),
+      },
+      returns: resultSchema({
+        received: { type: 'boolean', description: 'False if no trigger of the automation has this name, or it is disabled' },
+      }),
+    },
+    async ({ agent_id: id, webhook, body }) => ({ received: runner.post(id, webhook, body ?? {}) }),
+  );
+}
+
 const RENEWS = { type: 'boolean', description: 'True when it has no end: the hub gives it a new token before expires_at' } as const;
 
 function lifetime(description: string) {
@@ -200,64 +216,6 @@ function listAgentsTool(runner: AgentRunner): RegisteredTool {
     },
     async (_params, { principal }) => ({ agents: runner.list(principal).map((record) => agentView(record, runner)) }),
   );
-}
-
-/** Returns the public view of an agent, without its token. */
-function agentView(record: AgentRecord, runner: AgentRunner): Json {
-  const { lastError, lastRunAtMs, running, disabled } = record;
-  const nextRunAtMs = runner.nextRunMs(record);
-  return snakeJson({
-    agentId: record.id,
-    agentType: record.type,
-    kind: record.kind,
-    name: record.name,
-    status: shownStatus(record),
-    parent: record.parent,
-    permissions: record.permissions,
-    parameters: runner.parametersOf(record),
-    createdAt: isoTime(record.createdAtMs),
-    expiresAt: isoTime(record.expiresAtMs),
-    renewsItself: record.renewsItself,
-    disabledBy: disabled?.by,
-    runs: record.runs,
-    isRunning: running !== undefined,
-    lastRunAt: lastRunAtMs === undefined ? undefined : isoTime(lastRunAtMs),
-    lastOutcome: record.lastOutcome,
-    nextRunAt: nextRunAtMs === undefined ? undefined : isoTime(nextRunAtMs),
-    lastError: lastError && { code: lastError.code, message: lastError.message, at: isoTime(lastError.atMs) },
-    reason: record.reason,
-  });
-}
-
-/** Parameters that name what an action acts on. All others are not shown, because any of them may be a secret. */
-const TARGETS = ['device_id', 'device_ids', 'area', 'scene', 'scene_id'];
-
-/** Returns what an automation waits for and what it calls. An action has the tool's title, and of its parameters only the targets. */
-function automationView({ config }: AgentRecord, { validator, registry }: AutomationViewPorts): JsonObject {
-  const plan = planOf(config, validator);
-  return {
-    triggers: copyJson(plan?.triggers ?? []),
-    conditions: copyJson(plan?.conditions ?? []),
-    actions: (plan?.actions ?? []).map((action) => actionView(action, registry)),
-  };
-}
-
-function actionView({ tool, params }: Action, registry: AutomationViewPorts['registry']): JsonObject {
-  const targets = Object.entries(params).filter(([name, value]) => TARGETS.includes(name) && isName(value));
-  const title = titleOf(tool, registry);
-  return { tool, ...(title !== undefined && { title }), ...Object.fromEntries(targets) };
-}
-
-function isName(value: Json | undefined): boolean {
-  return typeof value === 'string' || (Array.isArray(value) && !value.some(isJsonObject));
-}
-
-function titleOf(tool: string, registry: AutomationViewPorts['registry']): string | undefined {
-  try {
-    return registry.find(tool)?.definition.metadata.title;
-  } catch {
-    return undefined;
-  }
 }
 
 const AUTOMATION = 'automation';

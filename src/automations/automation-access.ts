@@ -1,17 +1,24 @@
 import { isRemoteDevice, NOT_FOUND_CODES } from '../calls/routing/remote-device.ts';
-import type { Authorizer, Principal } from '../core/auth/principal.ts';
+import { type Authorizer, isSelfOrDescendant, type Principal } from '../core/auth/principal.ts';
+import type { Clock } from '../core/clock.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import { parseDeviceId, parseSensorId } from '../core/devices/device-names.ts';
 import type { ReadingStore } from '../core/devices/sensor-readings.ts';
 import { AtmoError, toAtmoError } from '../core/errors.ts';
+import type { Json } from '../core/json.ts';
 import type { MeshView } from '../core/mesh-view.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { callerView, canSeeTool, filledPermissions, mayCallTool } from '../tools/definition/tool-permissions.ts';
 import { canSeeDevice } from '../tools/names/resolve-names.ts';
 import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
-import type { Action, AutomationPlan, Condition, Trigger } from './automation-schema.ts';
-import { referencesIn } from './parse-automation.ts';
+import type { Action, AutomationPlan, SimpleCondition, Step, Trigger } from './automation-schema.ts';
+import { simpleConditions } from './plan/condition-schema.ts';
+import { expressionsIn, usesIn } from './plan/expression.ts';
+import { referencesIn } from './plan/references.ts';
+import { conditionsIn } from './plan/step-schema.ts';
+import { callsIn } from './run/step-calls.ts';
+import type { HouseState } from './triggers/watch.ts';
 
 /** The parts of the hub against which a configuration is checked. */
 export interface AccessPorts {
@@ -22,39 +29,95 @@ export interface AccessPorts {
   /** The other hubs. */
   readonly mesh: { readonly view: Pick<MeshView, 'peers'> };
   readonly validator: SchemaValidator;
+  readonly house: Pick<HouseState, 'place'>;
+  readonly clock: Clock;
 }
 
-type VisibilityPorts = Pick<AccessPorts, 'authorizer' | 'readings' | 'devices'>;
-type ActionPorts = Pick<AccessPorts, 'authorizer' | 'registry' | 'mesh' | 'validator'>;
+type VisibilityPorts = Pick<AccessPorts, 'authorizer' | 'readings' | 'devices' | 'house'>;
+type ActionPorts = Pick<AccessPorts, 'authorizer' | 'registry' | 'mesh' | 'validator' | 'clock'>;
+
+/** What an automation looks at. */
+type Look = Trigger | SimpleCondition;
+
+/** Returns what a plan looks at: its triggers, its conditions at any depth, and what its expressions use. */
+export function looksOf({ triggers, conditions, actions }: AutomationPlan): readonly Look[] {
+  const written = [actions, conditions] as unknown as Json;
+  const readings = [...usesIn(written, 'readings')].map((sensor_id): Look => ({ type: 'reading', sensor_id }));
+  const flags = [...usesIn(written, 'flags')].map((flag): Look => ({ type: 'flag', flag }));
+  return [...triggers, ...simpleConditions([...conditions, ...conditionsIn(actions).flat()]), ...readings, ...flags];
+}
 
 /**
- * Returns whether the principal may observe the sensor or device of a trigger or condition. For a sensor, the principal needs the
- * permission to read its value. For a device, the permission to see the device is enough. Times need no permission.
+ * Returns whether the principal may observe what a trigger or condition is about. For a sensor, the principal needs the permission to read
+ * its value. For a device, the permission to see the device is enough. The sun shows where the house is. The time of day needs no permission.
  */
-export function canObserve(about: Trigger | Condition, principal: Principal, authorizer: Authorizer): boolean {
-  if ('sensor_id' in about) return authorizer.authorize(principal, [`sensor:read:${about.sensor_id}`]).allowed;
-  return 'device_id' in about ? canSeeDevice(parseDeviceId(about.device_id), callerView(principal, authorizer)) : true;
+export function canObserve(about: Look, principal: Principal, authorizer: Authorizer): boolean {
+  if ('device_id' in about) return canSeeDevice(parseDeviceId(about.device_id), callerView(principal, authorizer));
+  const permission = permissionOf(about, principal);
+  return permission === undefined || authorizer.authorize(principal, [permission]).allowed;
 }
 
-/** Throws SENSOR_NOT_FOUND or DEVICE_NOT_FOUND if a sensor or device is unknown. Throws the same error if the principal may not see it. */
-export function requireVisible(plan: AutomationPlan, principal: Principal, ports: VisibilityPorts): void {
-  for (const about of [...plan.triggers, ...plan.conditions]) {
-    if (exists(about, ports) && canObserve(about, principal, ports.authorizer)) continue;
-    if ('sensor_id' in about) {
-      throw new AtmoError(
-        'SENSOR_NOT_FOUND',
-        `The permissions of this agent show it no sensor ${JSON.stringify(about.sensor_id)}; write the id of one, as list_sensors returns it`,
-      );
-    }
-    const device = 'device_id' in about ? about.device_id : '';
-    throw new AtmoError(
-      'DEVICE_NOT_FOUND',
-      `The permissions of this agent show it no device ${JSON.stringify(device)}; write the id of one`,
-    );
+/** Returns the permission that a look needs; undefined if it needs none. */
+function permissionOf(about: Exclude<Look, { readonly device_id: string }>, principal: Principal): string | undefined {
+  switch (about.type) {
+    case 'reading':
+      return `sensor:read:${about.sensor_id}`;
+    case 'sun':
+      return 'location:read:hub';
+    case 'flag':
+      return `flag:read:${about.flag}`;
+    case 'presence':
+      return 'presence:read';
+    case 'scene':
+      return `scene:read:${about.scene_id}`;
+    case 'decision':
+      return about.agent_id !== undefined && isSelfOrDescendant(about.agent_id, principal.id) ? undefined : 'admin:approvals';
+    case 'automation_ended':
+      return isKin(about.agent_id, principal.id) ? undefined : 'admin:agents';
+    default:
+      return undefined;
   }
 }
 
-function exists(about: Trigger | Condition, { readings, devices }: VisibilityPorts): boolean {
+/** Returns whether an agent is a descendant of the principal, or was made by the same one. */
+function isKin(agentId: string, principalId: string): boolean {
+  return isSelfOrDescendant(agentId, principalId) || makerOf(agentId) === makerOf(principalId);
+}
+
+function makerOf(agentId: string): string {
+  return agentId.split('/').slice(0, -1).join('/');
+}
+
+/**
+ * Throws SENSOR_NOT_FOUND or DEVICE_NOT_FOUND if a sensor or device is unknown, and the same error if the principal may not see it. Throws
+ * PERMISSION_DENIED for other things that the principal may not observe, NOT_CONFIGURED if the place of the sun is not known.
+ */
+export function requireVisible(plan: AutomationPlan, principal: Principal, ports: VisibilityPorts): void {
+  for (const about of looksOf(plan)) {
+    if (!exists(about, ports) || !canObserve(about, principal, ports.authorizer)) throw hidden(about, principal);
+    if (about.type === 'sun' && ports.house.place() === undefined) throw nowhere();
+  }
+}
+
+function hidden(about: Look, principal: Principal): AtmoError {
+  const whose = 'The permissions of this agent show it no';
+  if ('sensor_id' in about) {
+    const sensor = JSON.stringify(about.sensor_id);
+    return new AtmoError('SENSOR_NOT_FOUND', `${whose} sensor ${sensor}; write the id of one, as list_sensors returns it`);
+  }
+  if ('device_id' in about) {
+    return new AtmoError('DEVICE_NOT_FOUND', `${whose} device ${JSON.stringify(about.device_id)}; write the id of one`);
+  }
+  const required = [permissionOf(about, principal) ?? ''];
+  return new AtmoError('PERMISSION_DENIED', `For ${about.type}, the agent would lack ${required[0]}; add it to permissions`, { required });
+}
+
+function nowhere(): AtmoError {
+  const what = 'Where the house is, is not known, so the sun cannot be computed';
+  return new AtmoError('NOT_CONFIGURED', `${what}; set latitude and longitude of connectors.location.hub in the configuration of the hub`);
+}
+
+function exists(about: Look, { readings, devices }: VisibilityPorts): boolean {
   if ('sensor_id' in about) return readings.current(parseSensorId(about.sensor_id)) !== undefined;
   return 'device_id' in about ? devices.get(parseDeviceId(about.device_id)) !== undefined : true;
 }
@@ -64,8 +127,8 @@ function exists(about: Trigger | Condition, { readings, devices }: VisibilityPor
  * the pipeline is not used, because it would ask people to approve dangerous actions. The pipeline checks each call again; this check only
  * tells the author about mistakes early.
  */
-export function checkActions(actions: readonly Action[], principal: Principal, ports: ActionPorts): void {
-  for (const [index, action] of actions.entries()) {
+export function checkActions(steps: readonly Step[], principal: Principal, ports: ActionPorts): void {
+  for (const { action, index } of callsIn(steps, ports.clock.now())) {
     try {
       checkAction(action, principal, ports);
     } catch (thrown) {
@@ -81,7 +144,7 @@ function checkAction(action: Action, principal: Principal, ports: ActionPorts): 
   const tool = registry.resolve(action.tool, { isVisible: (candidate) => canSeeTool(candidate, principal, authorizer) });
   const required = tool.definition.requires.permissions;
   if (!mayCallTool(tool, principal, authorizer)) throw lacks(required);
-  if (referencesIn(action.params, 'trigger').size > 0) return;
+  if (referencesIn(action.params, 'trigger').size > 0 || expressionsIn(action.params).length > 0) return;
   const params = validator.parameters(tool.definition.parameters, action.params);
   // For a tool of another hub, the permissions for effects are not checked: only that hub can resolve the devices.
   if (tool.hubs) return;

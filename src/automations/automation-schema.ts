@@ -1,91 +1,22 @@
-import { WEEKDAYS } from '../core/clock.ts';
 import type { FileValue } from '../core/config/config-section.ts';
 import type { JsonSchema } from '../core/json.ts';
+import { COMPOSITE_TYPES, CONDITIONS_SCHEMA, type Condition, SIMPLE_CONDITIONS } from './plan/condition-schema.ts';
+import { byType, LONGEST_SECONDS, type Variants } from './plan/schema-parts.ts';
+import { STEP_MEMBERS, STEP_TYPES, STEPS_SCHEMA, type Step } from './plan/step-schema.ts';
+import { TRIGGERS, type Trigger } from './plan/trigger-schema.ts';
 
-const CLOCK_TIME = {
-  type: 'string',
-  pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$',
-  description: 'Time of day, HH:MM',
-  examples: ['07:30'],
-} as const;
-const LONGEST_SECONDS = 86_400;
-const shortText = (description: string) => ({ type: 'string', minLength: 1, maxLength: 160, description }) as const;
-const days = {
-  type: 'array',
-  minItems: 1,
-  maxItems: 7,
-  uniqueItems: true,
-  items: { enum: WEEKDAYS },
-  description: 'Only on these days; every day when absent',
-} as const;
-const timeZone = { ...shortText("IANA time zone, such as Europe/Berlin; the hub's own when absent"), examples: ['Europe/Berlin'] };
-const sensorId = shortText('Sensor id as list_sensors tells it: <device id>/<reading>');
-const deviceId = shortText('Device id');
-const comparison = {
-  sensor_id: sensorId,
-  above: { type: 'number', description: 'For reading: it rises above this' },
-  below: { type: 'number', description: 'For reading: it falls below this' },
-  equals: { type: ['number', 'string', 'boolean'], maxLength: 160, description: 'For reading: it becomes this' },
-} as const;
+export type * from './plan/condition-schema.ts';
+export type { SunEvent } from './plan/schema-parts.ts';
+export type * from './plan/step-schema.ts';
+export type * from './plan/trigger-schema.ts';
 
-/** The schemas of a trigger's fields, by the `type` of the trigger. */
-const TRIGGERS = {
-  reading: {
-    required: ['sensor_id'],
-    properties: {
-      ...comparison,
-      changes: { enum: [true], description: 'For reading: any change' },
-      for_seconds: { type: 'number', minimum: 0, maximum: LONGEST_SECONDS, description: 'For reading: it has to stay so for this long' },
-      hysteresis: { type: 'number', minimum: 0, description: 'For reading: how far it has to go back before it can cross again' },
-    },
-  },
-  device_event: {
-    required: ['device_id', 'event'],
-    properties: {
-      device_id: deviceId,
-      event: shortText('Name of the event, such as InitialPress'),
-      cluster: shortText('Cluster that sends it'),
-    },
-  },
-  reachability: {
-    required: ['device_id', 'becomes'],
-    properties: { device_id: deviceId, becomes: { enum: ['reachable', 'unreachable'], description: 'For reachability: lost or back' } },
-  },
-  time: { required: ['at'], properties: { at: CLOCK_TIME, days, time_zone: timeZone } },
-  every: {
-    required: ['seconds'],
-    properties: { seconds: { type: 'number', minimum: 10, maximum: LONGEST_SECONDS, description: 'For every: seconds between two runs' } },
-  },
-} as const;
-
-const CONDITIONS = {
-  reading: {
-    required: ['sensor_id'],
-    properties: {
-      ...comparison,
-      max_age_seconds: { type: 'number', minimum: 1, description: 'For reading: an older value does not count' },
-    },
-  },
-  time: {
-    required: [],
-    properties: {
-      after: { ...CLOCK_TIME, description: 'For time: not before this time of day, HH:MM' },
-      before: { ...CLOCK_TIME, description: 'For time: not from this time of day on, HH:MM' },
-      days,
-      time_zone: timeZone,
-    },
-  },
-} as const;
-
-const ACTION = {
-  tool: shortText('Name of the tool to call'),
-  params: {
-    type: 'object',
-    description: 'Its parameters; {"param": "NAME"} takes a parameter of this agent, {"trigger": "value"} a fact of the trigger',
-  },
-  timeout_ms: { type: 'integer', minimum: 1, description: 'Deadline of the call' },
-  on_error: { enum: ['stop', 'continue'], description: 'What a failure of this call does to the calls after it; stop when absent' },
-} as const;
+/** Fields that cannot refer to a parameter. Otherwise, `adjust_threshold` could make an automation use another device, tool or person. */
+export const WRITTEN_OUT: readonly string[] = [
+  ...['type', 'sensor_id', 'device_id', 'event', 'cluster', 'tool'],
+  ...['name', 'agent_id', 'scene_id', 'flag', 'person', 'people', 'expr', 'cron'],
+];
+/** Fields for which callers are not offered a reference to a parameter. */
+const SHOWN_WITHOUT_REFERENCE: readonly string[] = [...WRITTEN_OUT, 'time_zone'];
 
 const LIMITS = {
   cooldown_seconds: {
@@ -110,33 +41,6 @@ const PARAMETER = {
   },
 } as const;
 
-type ByType<Table> = { readonly [Type in keyof Table]: { readonly type: Type } & FileValue<Table[Type]> };
-type TriggersByType = ByType<typeof TRIGGERS>;
-type ConditionsByType = ByType<typeof CONDITIONS>;
-
-/** Fires when a reading crosses a value, equals it, or changes. */
-export type ReadingTrigger = TriggersByType['reading'];
-/** Fires when a device sends an event, such as a pressed button. */
-export type DeviceEventTrigger = TriggersByType['device_event'];
-/** Fires when a device becomes unreachable or reachable. */
-export type ReachabilityTrigger = TriggersByType['reachability'];
-/** Fires at a time of day in a time zone. */
-export type TimeTrigger = TriggersByType['time'];
-/** Fires at a fixed interval. */
-export type IntervalTrigger = TriggersByType['every'];
-/** Starts a run of an automation. */
-export type Trigger = TriggersByType[keyof TriggersByType];
-
-/** A condition about a reading, which must hold when the trigger fires. */
-export type ReadingCondition = ConditionsByType['reading'];
-/** A time window in which the trigger must fire. If the window's end is before its start, the window spans midnight. */
-export type TimeCondition = ConditionsByType['time'];
-/** A condition that must hold when the trigger fires. If it does not, nothing runs. */
-export type Condition = ReadingCondition | TimeCondition;
-
-/** One call of a tool. Its parameters may refer to facts of the trigger, such as `{"trigger": "value"}`. */
-export type Action = FileValue<{ readonly properties: typeof ACTION; readonly required: readonly ['tool', 'params', 'on_error'] }>;
-
 /** A value that `adjust_threshold` may change while the agent runs. */
 export type AgentParameter = FileValue<typeof PARAMETER>;
 
@@ -144,7 +48,9 @@ export type AgentParameter = FileValue<typeof PARAMETER>;
 export interface AutomationPlan {
   readonly triggers: readonly Trigger[];
   readonly conditions: readonly Condition[];
-  readonly actions: readonly Action[];
+  readonly actions: readonly Step[];
+  /** Values of the declared parameters, for expressions. */
+  readonly parameters: Readonly<Record<string, AgentParameter['value']>>;
   readonly cooldownMs: number;
   readonly maxRunsPerHour: number;
 }
@@ -168,24 +74,20 @@ export const PLAN_SCHEMA: JsonSchema = {
   additionalProperties: false,
   properties: {
     trigger: { type: 'array', minItems: 1, maxItems: 8, items: byType(TRIGGERS) },
-    conditions: { type: 'array', maxItems: 16, default: [], items: byType(CONDITIONS) },
-    actions: {
-      type: 'array',
-      minItems: 1,
-      maxItems: 16,
-      items: {
-        type: 'object',
-        required: ['tool'],
-        additionalProperties: false,
-        properties: { ...ACTION, params: { ...ACTION.params, default: {} }, on_error: { ...ACTION.on_error, default: 'stop' } },
-      },
-    },
+    conditions: { $ref: '#/$defs/conditions', default: [] },
+    actions: { $ref: '#/$defs/steps', minItems: 1 },
     cooldown_seconds: { ...LIMITS.cooldown_seconds, default: 10 },
     max_runs_per_hour: { ...LIMITS.max_runs_per_hour, default: 60 },
     // `parameters` is checked and filled in before this schema is used. It is listed only so that errors about misspelt members suggest it.
     parameters: {},
   },
+  $defs: { conditions: CONDITIONS_SCHEMA, steps: STEPS_SCHEMA },
 };
+
+const COMPOSITE_MEMBERS = {
+  required: ['conditions'],
+  properties: { conditions: { type: 'array', description: 'For and, or and not: the conditions' } },
+} as const;
 
 /** Schema that callers of spawn_agent see. Its objects are flat, because language models write these best. PLAN_SCHEMA is stricter. */
 export const CONFIG_SCHEMA: JsonSchema = {
@@ -203,41 +105,45 @@ export const CONFIG_SCHEMA: JsonSchema = {
     },
     conditions: {
       type: 'array',
-      description: 'What has to hold when the trigger fires; all of them',
-      items: shown(CONDITIONS),
+      description: 'What has to hold when the trigger fires; all of them. and, or and not have conditions in them',
+      items: shown({ ...SIMPLE_CONDITIONS, ...Object.fromEntries(COMPOSITE_TYPES.map((type) => [type, COMPOSITE_MEMBERS])) }),
     },
-    actions: { type: 'array', description: 'Up to 16 tool calls, one after the other', items: { type: 'object', properties: ACTION } },
+    actions: {
+      type: 'array',
+      description: 'Up to 16 steps, one after the other: calls, which have a tool, and steps with a type',
+      items: {
+        type: 'object',
+        properties: { type: { type: 'string', enum: STEP_TYPES, description: 'Kind; absent for a call' }, ...STEP_MEMBERS },
+      },
+    },
     ...LIMITS,
   },
 };
 
-type Variants = Readonly<
-  Record<string, { readonly required: readonly string[]; readonly properties: Readonly<Record<string, JsonSchema>> }>
->;
-
-/** Returns a schema that selects a strict schema by the value of `type`. Errors are then only about fields of the selected type. */
-function byType(variants: Variants): JsonSchema {
-  return {
-    type: 'object',
-    required: ['type'],
-    properties: { type: { enum: Object.keys(variants) } },
-    allOf: Object.entries(variants).map(([type, { required, properties }]) => ({
-      if: { required: ['type'], properties: { type: { const: type } } },
-      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
-      then: { required, additionalProperties: false, properties: { type: true, ...properties } },
-    })),
-  };
-}
-
 function shown(variants: Variants): JsonSchema {
-  const members: Record<string, JsonSchema> = Object.assign({}, ...Object.values(variants).map(({ properties }) => properties));
+  const members: Record<string, JsonSchema> = {};
+  // Members of several variants, such as `becomes`, differ in what they accept; here they accept what any of them does.
+  for (const { properties } of Object.values(variants)) {
+    for (const [name, schema] of Object.entries(properties)) members[name] = members[name] ? merged(members[name], schema) : schema;
+  }
   const withReferences = Object.entries(members).map(([name, schema]) => [name, orReference(schema, name)]);
   const type = { type: 'string', enum: Object.keys(variants), description: 'Kind' };
   return { type: 'object', properties: { type, ...Object.fromEntries(withReferences) } };
 }
 
+function merged(one: JsonSchema, other: JsonSchema): JsonSchema {
+  if (one.description === other.description) return one;
+  const description = `${one.description}. ${other.description}`;
+  if (Array.isArray(one.enum) && Array.isArray(other.enum)) return { enum: [...new Set([...one.enum, ...other.enum])], description };
+  return { type: [...new Set([typesOf(one), typesOf(other)].flat())], description };
+}
+
+function typesOf({ type = 'string' }: JsonSchema): readonly unknown[] {
+  return Array.isArray(type) ? type : [type];
+}
+
 /** Returns a schema that also accepts a reference to a parameter. Schemas of ids, names, lists and fixed values are returned unchanged. */
 function orReference(schema: JsonSchema, name: string): JsonSchema {
-  const isFixed = ['sensor_id', 'device_id', 'event', 'cluster', 'time_zone'].includes(name) || typeof schema.type === 'undefined';
+  const isFixed = SHOWN_WITHOUT_REFERENCE.includes(name) || typeof schema.type === 'undefined';
   return isFixed || schema.type === 'array' ? schema : { ...schema, type: [schema.type, 'object'].flat() };
 }

@@ -1,30 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import type { Authorizer, Principal, TokenAuthority } from '../core/auth/principal.ts';
-import { parseSensorId } from '../core/devices/device-names.ts';
-import { type ErrorBody, toAtmoError } from '../core/errors.ts';
-import { localTimeAt, minutesOf } from '../core/local-time.ts';
+import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
-import { type AgentRecord, type AgentStore, isLiving } from './agent-store.ts';
-import { canObserve } from './automation-access.ts';
-import type { AutomationPlan, Condition, ReadingCondition, TimeCondition, Trigger } from './automation-schema.ts';
-import { type Run, type RunOutcome, type RunPorts, runActions } from './run-actions.ts';
-import {
-  DeviceEventWatch,
-  type Firing,
-  IntervalWatch,
-  ReachabilityWatch,
-  ReadingWatch,
-  readingMatches,
-  TimeWatch,
-  type Watch,
-  type WatchPorts,
-} from './trigger-watch.ts';
+import { type AgentRecord, type AgentStore, isLiving, type RunProgress, type WaitingRun } from './agent-store.ts';
+import { canObserve, looksOf } from './automation-access.ts';
+import type { AutomationPlan } from './automation-schema.ts';
+import { conditionsHold } from './run/condition-check.ts';
+import { RunLog } from './run/run-log.ts';
+import { type Run, type RunOutcome, type RunPorts, runSteps } from './run/run-steps.ts';
+import { createWatch } from './triggers/create-watch.ts';
+import type { Delivery, Firing, Watch, WatchPorts } from './triggers/watch.ts';
 
 /** Maximum milliseconds that a firing waits for the previous run or the cooldown. A firing that would have to wait longer is dropped. */
 const MAX_WAIT_MS = 60_000;
 /** Number of failed runs in a row after which an automation pauses. */
 const MAX_FAILURES = 5;
 const REST_MS = 3_600_000;
+const BLIND = 'Its permissions no longer show it what it is set off by or looks at';
 
 /** The parts of the hub that an automation uses. */
 export interface AutomationPorts extends WatchPorts, RunPorts {
@@ -48,6 +40,9 @@ export class Automation {
   #waiting: Firing | undefined;
   #cancelWait: (() => void) | undefined;
   #run: Promise<void> | undefined;
+  #log: RunLog | undefined;
+  /** True if the run that this object gives up goes on later. */
+  #isKept = false;
 
   constructor(ports: AutomationPorts, id: string, plan: AutomationPlan) {
     this.#ports = ports;
@@ -58,6 +53,16 @@ export class Automation {
   start(): void {
     this.#watches = this.#plan.triggers.map((trigger) => createWatch(trigger, this.#ports, (firing) => this.#onFiring(firing)));
     for (const watch of this.#watches) watch.start();
+  }
+
+  /** Goes on with a run that waited when the hub stopped. */
+  resume(waiting: WaitingRun): void {
+    this.#begin(() => this.#resumeRun(waiting));
+  }
+
+  /** Passes on what happens to this automation alone. Returns whether a trigger waits for it. */
+  deliver(delivery: Delivery): boolean {
+    return this.#watches.filter((watch) => watch.deliver(delivery)).length > 0;
   }
 
   update(plan: AutomationPlan): void {
@@ -74,12 +79,19 @@ export class Automation {
     return due.length === 0 ? undefined : Math.min(...due);
   }
 
-  /** Stops the watches and aborts a running call; resolves when the run has ended. */
+  /** Stops as `stop` does, but leaves a run that waits on the disk: it goes on after a restart of the hub. */
+  async suspend(): Promise<void> {
+    this.#isKept = this.#ports.agents.get(this.#id)?.running?.waiting !== undefined;
+    await this.stop();
+  }
+
+  /** Stops the watches and gives up the run; resolves when the run has ended. */
   async stop(): Promise<void> {
     for (const watch of this.#watches) watch.stop();
     this.#watches = [];
     this.#cancelWait?.();
     this.#waiting = undefined;
+    this.#log?.close();
     this.#abort.abort();
     await this.#run;
   }
@@ -103,35 +115,69 @@ export class Automation {
     this.#waiting = undefined;
     if (waitMs === Infinity) this.#noteRateLimit();
     if (isLate || !firing.holds()) return;
-    this.#run = this.#perform(firing).finally(() => {
+    this.#begin(() => this.#perform(firing));
+  }
+
+  /** Runs `work`, and then the latest firing that came meanwhile. Never rejects: errors are stored in the agent's record. */
+  #begin(work: () => Promise<void>): void {
+    const logged = async () => {
+      try {
+        await work();
+      } catch (thrown) {
+        const { code, message } = toAtmoError(thrown);
+        this.#ports.logger.warn('agent.run_failed', { agent_id: this.#id, code, problem: message });
+      }
+    };
+    this.#run = logged().finally(() => {
       this.#run = undefined;
       this.#startWaitingRun();
     });
   }
 
-  /** Runs the actions. Never rejects: errors are stored in the agent's record. */
   async #perform(firing: Firing): Promise<void> {
-    const { agents, clock, logger } = this.#ports;
-    try {
-      const record = agents.get(this.#id);
-      if (!record || !isLiving(record) || record.disabled || (record.restsUntilMs ?? 0) > clock.now()) return;
-      const principal = this.#principal(record);
-      if (!principal || !this.#shouldRun(firing, principal)) return;
-      const runId = randomUUID();
-      this.#rateLimit.started(clock.monotonic());
-      // The run is on the disk before its first action, so that a run which a crash interrupts is not repeated.
-      agents.put({ ...record, running: { runId, startedAtMs: clock.now() } });
-      const run = { id: runId, principal, facts: firing.facts, signal: this.#abort.signal };
-      this.#finish(await this.#outcomeOf(run));
-    } catch (thrown) {
-      const { code, message } = toAtmoError(thrown);
-      logger.warn('agent.run_failed', { agent_id: this.#id, code, problem: message });
-    }
+    const { agents, clock } = this.#ports;
+    const record = agents.get(this.#id);
+    if (!record || !isLiving(record) || record.disabled || (record.restsUntilMs ?? 0) > clock.now()) return;
+    const principal = this.#principal(record);
+    if (!principal || !this.#shouldRun(firing, principal)) return;
+    const runId = randomUUID();
+    this.#rateLimit.started(clock.monotonic());
+    // The run is on the disk before its first action, so that a run which a crash interrupts is not repeated.
+    agents.put({ ...record, running: { runId, startedAtMs: clock.now() } });
+    await this.#runSteps(runId, principal, { facts: firing.facts });
+  }
+
+  async #resumeRun({ facts, progress }: WaitingRun): Promise<void> {
+    const record = this.#ports.agents.get(this.#id);
+    const principal = record && this.#principal(record);
+    if (record?.running && principal) await this.#runSteps(record.running.runId, principal, { facts, progress });
+  }
+
+  async #runSteps(
+    id: string,
+    principal: Principal,
+    { facts, progress }: Pick<WaitingRun, 'facts'> & Partial<Pick<WaitingRun, 'progress'>>,
+  ): Promise<void> {
+    const log = new RunLog((saved) => this.#saveProgress(saved, facts), progress);
+    this.#log = log;
+    const { parameters } = this.#plan;
+    const requireSight = () => this.#requireSight(principal);
+    const outcome = await this.#outcomeOf({ id, principal, facts, parameters, log, signal: this.#abort.signal, requireSight });
+    if (!this.#isKept) this.#finish(outcome);
+  }
+
+  /** Writes how far the run got while it only waits, or that it does more than wait. Throws STORAGE_FAILED. */
+  #saveProgress(progress: RunProgress | undefined, facts: WaitingRun['facts']): void {
+    const { agents } = this.#ports;
+    const record = agents.get(this.#id);
+    if (!record?.running) return;
+    const { waiting: _, ...running } = record.running;
+    agents.put({ ...record, running: { ...running, ...(progress && { waiting: { facts, progress } }) } });
   }
 
   async #outcomeOf(run: Run): Promise<RunOutcome> {
     try {
-      return await runActions(this.#plan.actions, run, this.#ports);
+      return await runSteps(this.#plan.actions, run, this.#ports);
     } catch (thrown) {
       return { isStopped: true, error: toAtmoError(thrown).toBody() };
     }
@@ -149,13 +195,20 @@ export class Automation {
   }
 
   /** Returns whether a run may start: the agent may still observe the trigger and the conditions, and the conditions hold now. */
-  #shouldRun({ trigger }: Firing, principal: Principal): boolean {
-    const { conditions } = this.#plan;
-    if (![trigger, ...conditions].every((about) => canObserve(about, principal, this.#ports.authorizer))) {
-      this.#note('PERMISSION_DENIED', 'Its permissions no longer show it what it is set off by or looks at');
+  #shouldRun({ facts }: Firing, principal: Principal): boolean {
+    if (!this.#isSighted(principal)) {
+      this.#note('PERMISSION_DENIED', BLIND);
       return false;
     }
-    return conditionsHold(conditions, this.#ports);
+    return conditionsHold(this.#plan.conditions, { params: this.#plan.parameters, trigger: facts, answers: {} }, this.#ports);
+  }
+
+  #requireSight(principal: Principal): void {
+    if (!this.#isSighted(principal)) throw new AtmoError('PERMISSION_DENIED', BLIND);
+  }
+
+  #isSighted(principal: Principal): boolean {
+    return looksOf(this.#plan).every((about) => canObserve(about, principal, this.#ports.authorizer));
   }
 
   #finish({ isStopped, error }: RunOutcome): void {
@@ -211,43 +264,5 @@ class RunRateLimit {
 
   started(nowMs: number): void {
     this.#starts.push(nowMs);
-  }
-}
-
-type ConditionPorts = Pick<WatchPorts, 'clock' | 'readings' | 'timeZone'>;
-
-/** Returns whether all conditions hold now. A condition fails if its reading is unknown or too old, or its device is unreachable. */
-function conditionsHold(conditions: readonly Condition[], ports: ConditionPorts): boolean {
-  return conditions.every((condition) => (condition.type === 'reading' ? readingHolds(condition, ports) : timeHolds(condition, ports)));
-}
-
-function readingHolds(condition: ReadingCondition, { clock, readings }: ConditionPorts): boolean {
-  const reading = readings.current(parseSensorId(condition.sensor_id));
-  if (!reading || reading.value === null || reading.reachability !== 'reachable') return false;
-  const maxAgeMs = (condition.max_age_seconds ?? Infinity) * 1000;
-  return clock.now() - reading.atMs <= maxAgeMs && readingMatches(condition, reading.value);
-}
-
-function timeHolds(condition: TimeCondition, { clock, timeZone }: ConditionPorts): boolean {
-  const { day, minutes } = localTimeAt(clock.now(), condition.time_zone ?? timeZone);
-  if (condition.days && !condition.days.includes(day)) return false;
-  const from = minutesOf(condition.after ?? '00:00');
-  const to = condition.before === undefined ? 24 * 60 : minutesOf(condition.before);
-  return from < to ? minutes >= from && minutes < to : minutes >= from || minutes < to;
-}
-
-/** Returns a watch for the trigger; the caller has to start it. */
-function createWatch(trigger: Trigger, ports: WatchPorts, onFiring: (firing: Firing) => void): Watch {
-  switch (trigger.type) {
-    case 'reading':
-      return new ReadingWatch(ports, trigger, onFiring);
-    case 'device_event':
-      return new DeviceEventWatch(ports, trigger, onFiring);
-    case 'reachability':
-      return new ReachabilityWatch(ports, trigger, onFiring);
-    case 'time':
-      return new TimeWatch(ports, trigger, onFiring);
-    case 'every':
-      return new IntervalWatch(ports, trigger, onFiring);
   }
 }

@@ -23,6 +23,8 @@ export const EVENT_TYPES = [
   'token.issued',
   'token.revoked',
   'agent.changed',
+  'house.changed',
+  'scene.run',
   'rules.changed',
   'notice.changed',
   'mesh.changed',

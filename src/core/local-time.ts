@@ -28,6 +28,11 @@ export function localTimeAt(atMs: number, timeZone: string): LocalTime {
   return { day: dayOf(wallMs), minutes: Math.floor((wallMs % DAY_MS) / MINUTE_MS) };
 }
 
+/** Returns whether two moments (milliseconds since 1970) have the same local date. */
+export function isSameLocalDay(oneMs: number, otherMs: number, timeZone: string): boolean {
+  return Math.floor(wallTimeOf(oneMs, timeZone) / DAY_MS) === Math.floor(wallTimeOf(otherMs, timeZone) / DAY_MS);
+}
+
 /** Returns the minutes from midnight to the time `HH:MM`. */
 export function minutesOf(text: string): number {
   const [hours = 0, minutes = 0] = text.split(':').map(Number);

@@ -75,6 +75,9 @@ export class EventVisibility {
       'token.issued': token,
       'token.revoked': token,
       'agent.changed': ({ subject }, receiver) => isKin(receiver, subject) || this.#has(receiver, 'admin:agents'),
+      'house.changed': ({ subject }, receiver) =>
+        this.#has(receiver, subject.startsWith('flag/') ? `flag:read:${subject.slice('flag/'.length)}` : 'presence:read'),
+      'scene.run': ({ subject }, receiver) => this.#has(receiver, `scene:read:${subject}`),
       'rules.changed': hub,
       'notice.changed': ({ subject }, receiver) =>
         this.#parts.people.personOf(receiver)?.name === subject && this.#has(receiver, 'notice:own'),

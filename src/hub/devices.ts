@@ -95,6 +95,7 @@ export async function openDevices(
     areas: homeNames,
     authorizer: infrastructure.auth.authorizer,
     scenes,
+    events,
     deviceScenes: new DeviceScenes({ store: infrastructure.store, access }),
   };
   const bounds = new NodeBounds(directory, sync);

@@ -2,10 +2,15 @@ import { readOwnerSecret } from '../auth/secret-file.ts';
 import { AgentRunner } from '../automations/agent-runner.ts';
 import { agentTools } from '../automations/agent-tools.ts';
 import { type CheckPorts, type DeviceValues, NO_DEVICE_VALUES } from '../automations/check/check-ports.ts';
+import { flagTools } from '../automations/house/flag-tools.ts';
+import { House } from '../automations/house/house.ts';
+import { presenceTools } from '../automations/house/presence-tools.ts';
+import type { Place } from '../automations/triggers/sun-times.ts';
 import { jobTools } from '../calls/jobs/job-directory.ts';
 import type { CallPipeline } from '../calls/pipeline.ts';
 import { unknownToolNames } from '../calls/stages/authorization.ts';
 import { type AnyTool, registerAnyTool, ToolOrchestrator } from '../calls/tool-orchestrator.ts';
+import type { PositionSource } from '../connectors/location/location-config.ts';
 import { openProgramSandbox } from '../connectors/sandbox/bubblewrap-sandbox.ts';
 import type { Principal } from '../core/auth/principal.ts';
 import type { Clock } from '../core/clock.ts';
@@ -225,7 +230,11 @@ export class Hub implements Service {
 
   async #startAgents(infrastructure: Infrastructure, services: ToolServices, values?: DeviceValues): Promise<AgentRunner> {
     const { events, readings, store, directory: devices, auth, homeNames } = infrastructure;
+    const { hub: place } = this.#config.connectors.location ?? {};
+    const house = new House({ clock: this.#clock, store, events }, { place: placeOf(place) });
+    await this.#stack.start(house);
     const runner = new AgentRunner({
+      house,
       mesh: services.meshProxy,
       validator: services.validator,
       pipeline: services.pipeline,
@@ -252,9 +261,14 @@ export class Hub implements Service {
       readings,
       devices,
       values: values ?? NO_DEVICE_VALUES,
+      house,
     };
     const tools = agentTools(runner, { validator: services.validator, registry: services.tools, check, logger: this.#logger });
-    this.#registerAll(services.registry, tools);
+    this.#registerAll(services.registry, [
+      ...tools,
+      ...flagTools(house.flags, auth.authorizer),
+      ...presenceTools(house.presences, auth.people),
+    ]);
     await this.#stack.start(runner);
     return runner;
   }
@@ -307,6 +321,11 @@ export class Hub implements Service {
   #registerAll(registry: ToolRegistry, tools: readonly RegisteredTool[]): void {
     for (const tool of tools) registry.register(tool);
   }
+}
+
+/** Returns the configured coordinates of the hub. A place that only a receiver knows has none. */
+function placeOf({ latitude, longitude }: Partial<PositionSource> = {}): Place | undefined {
+  return latitude === undefined || longitude === undefined ? undefined : { latitude, longitude };
 }
 
 /** Converts an unhandled file system error to STORAGE_FAILED with the name of the file. */

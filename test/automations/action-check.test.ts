@@ -3,6 +3,7 @@ import { checkActions } from '../../src/automations/automation-access.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import { agent, listAuthorizer, makeTool, NO_OTHERS } from '../calls/pipeline-fixture.ts';
+import { ManualClock } from '../manual-clock.ts';
 import { makePeer, toolOf } from '../tools/registry/remote-tools-fake.ts';
 
 const parameters = { type: 'object', required: ['device_id'], properties: { device_id: { type: 'string', description: 'Which' } } };
@@ -12,6 +13,7 @@ const ports = {
   registry: { resolve: () => dim, hubsOf: () => [] },
   mesh: NO_OTHERS,
   validator: new SchemaValidator(),
+  clock: new ManualClock(),
 };
 
 test('an action of another hub is checked for its parameters and for any permission on the tool', () => {

@@ -2,10 +2,15 @@ import { GrantAuthorizer } from '../../src/auth/grant-authorizer.ts';
 import { AgentRunner } from '../../src/automations/agent-runner.ts';
 import { agentTools } from '../../src/automations/agent-tools.ts';
 import { type CheckPorts, NO_DEVICE_VALUES } from '../../src/automations/check/check-ports.ts';
+import { flagTools } from '../../src/automations/house/flag-tools.ts';
+import { House } from '../../src/automations/house/house.ts';
+import { presenceTools } from '../../src/automations/house/presence-tools.ts';
+import type { Place } from '../../src/automations/triggers/sun-times.ts';
 import { IdempotencyStore } from '../../src/calls/idempotency-store.ts';
 import type { PipelineCollaborators } from '../../src/calls/pipeline-context.ts';
 import type { CallAnswer } from '../../src/calls/request-and-answer.ts';
 import type { ApprovalQueue } from '../../src/core/auth/approvals.ts';
+import type { Person } from '../../src/core/auth/people.ts';
 import { NO_GROUPS } from '../../src/core/auth/permission.ts';
 import type { Principal } from '../../src/core/auth/principal.ts';
 import type { Reachability } from '../../src/core/devices/device-model.ts';
@@ -27,6 +32,11 @@ export const ENOUGH = [`sensor:read:${SENSOR}`, 'device:control:lamp'];
 export const LAMP_ON = { tool: 'matter:lamp_turn_on' };
 export const WHEN_HOT: JsonObject = { trigger: { type: 'reading', sensor_id: SENSOR, above: 25 }, actions: [LAMP_ON], cooldown_seconds: 0 };
 
+const PEOPLE: readonly Person[] = [
+  { name: 'ann', title: 'Ann', role: 'adult', limits: {} },
+  { name: 'ben', title: 'Ben', role: 'adult', limits: {} },
+];
+
 interface FixtureOptions {
   readonly clock?: ManualClock;
   readonly store?: MemoryKeyValueStore;
@@ -34,6 +44,7 @@ interface FixtureOptions {
   readonly approvals?: ApprovalQueue;
   readonly rules?: PipelineCollaborators['rules'];
   readonly timeZone?: string;
+  readonly place?: Place;
   readonly isTimeTrusted?: () => boolean;
 }
 
@@ -46,7 +57,14 @@ interface LampCall {
 }
 
 /** A hub with agents, real tokens and a real pipeline, a sensor and a lamp, in memory. What it keeps can go into the next one. */
-export async function agentFixture({ approvals, rules, timeZone = 'UTC', isTimeTrusted = () => true, ...kept }: FixtureOptions = {}) {
+export async function agentFixture({
+  approvals,
+  rules,
+  timeZone = 'UTC',
+  place,
+  isTimeTrusted = () => true,
+  ...kept
+}: FixtureOptions = {}) {
   const tokens = await tokenServices(kept);
   const { clock, store, events, hub, issuer, verifier } = tokens;
   const authorizer = new GrantAuthorizer({
@@ -66,8 +84,11 @@ export async function agentFixture({ approvals, rules, timeZone = 'UTC', isTimeT
   const readings = new CurrentReadings();
   const devices = new MemoryDirectory();
   devices.devices = [makeDevice('lamp'), makeDevice('hall-sensor'), makeDevice('switch')];
+  const house = new House({ clock, store, events }, { place });
+  await house.start();
   const runner = new AgentRunner(
     {
+      house,
       ...{ clock, store, events, authorizer, devices, logger: silentLogger, tokens: issuer },
       ...{ registry: fixture.tools, validator: fixture.validator, pipeline: fixture.pipeline },
       readings: { current: (id: SensorId) => readings.get(id) } as ReadingStore,
@@ -87,13 +108,17 @@ export async function agentFixture({ approvals, rules, timeZone = 'UTC', isTimeT
     readings: { current: (id) => readings.get(id) },
     facts: NO_DEVICE_FACTS,
     values: NO_DEVICE_VALUES,
+    house,
     rules: {
       list: () => ({ file: '', timezone: timeZone, default: 'allow', rules: [] }),
       test: () => ({ verdict: { kind: 'allow' }, effects: [] }),
     },
   };
   const tools = agentTools(runner, { validator: fixture.validator, registry: fixture.tools, check, logger: silentLogger });
-  for (const tool of tools) fixture.registry.register(tool);
+  const people = { find: (name: string) => PEOPLE.find((person) => person.name === name), list: () => PEOPLE };
+  for (const tool of [...tools, ...flagTools(house.flags, authorizer), ...presenceTools(house.presences, people)]) {
+    fixture.registry.register(tool);
+  }
 
   const calls: LampCall[] = [];
   let lampHandler: (params: JsonObject) => Promise<Json> = async () => ({ ok: true });
@@ -123,7 +148,7 @@ export async function agentFixture({ approvals, rules, timeZone = 'UTC', isTimeT
   const call = (tool: string, params: JsonObject = {}, principal: Principal = spawned): Promise<CallAnswer> =>
     fixture.pipeline.call({ principal, tool, params });
   return {
-    ...{ ...fixture, clock, store, events, hub, heard: tokens.heard, issuer, authorizer, readings, devices, runner, calls, call },
+    ...{ ...fixture, clock, store, events, hub, heard: tokens.heard, issuer, authorizer, readings, devices, house, runner, calls, call },
     onLamp: (handler: typeof lampHandler) => {
       lampHandler = handler;
     },

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { parseAutomation } from '../../src/automations/parse-automation.ts';
+import { parseAutomation } from '../../src/automations/plan/parse-automation.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import { refusalOf } from '../auth/tokens/token-fixture.ts';
@@ -18,6 +18,7 @@ describe('a configuration', () => {
       triggers: [{ type: 'reading', sensor_id: 'hall/temperature', above: 25 }],
       conditions: [],
       actions: [{ tool: 'matter:lamp_turn_on', params: {}, on_error: 'stop' }],
+      parameters: {},
       cooldownMs: 10_000,
       maxRunsPerHour: 60,
     });
@@ -32,13 +33,13 @@ describe('a configuration', () => {
     });
     expect(plan.triggers).toMatchObject([{ above: 25 }, { at: '07:30' }]);
     expect(plan.conditions).toMatchObject([{ below: 25 }]);
-    expect(plan.actions[0]?.params).toEqual({ deep: [{ level: 40 }] });
+    expect(plan.actions[0]).toMatchObject({ params: { deep: [{ level: 40 }] } });
   });
 
   test.each<[string, Json, JsonObject, RegExp]>([
     ['an unknown type', { type: 'moon' }, {}, /type" is not one of the allowed/],
     ['a member of another type', { type: 'every', seconds: 60, above: 3 }, {}, /above" is not known/],
-    ['a missing member', { type: 'time' }, {}, /at" is missing/],
+    ['a missing member', { type: 'time' }, {}, /exactly one of at, cron/],
     ['a time that is none', { type: 'time', at: '25:00' }, {}, /at" does not have the required form/],
     ['an unknown time zone', { type: 'time', at: '07:30', time_zone: 'Middle/Earth' }, {}, /no time zone/],
     ['an interval that is too short', { type: 'every', seconds: 5 }, {}, /seconds" is too small/],
@@ -84,8 +85,8 @@ describe('a configuration', () => {
 });
 
 test('the examples of the documentation are configurations', () => {
-  const page = readFileSync(new URL('../../docs/agents.md', import.meta.url), 'utf8');
+  const page = readFileSync(new URL('../../docs/automations.md', import.meta.url), 'utf8');
   const examples = [...page.matchAll(/```yaml\n(.*?)```/gs)].map(([, text = '']) => parseYaml(text) as JsonObject);
-  expect(examples).toHaveLength(3);
+  expect(examples).toHaveLength(4);
   for (const example of examples) expect(parseAutomation(example, validator).actions.length).toBeGreaterThan(0);
 });

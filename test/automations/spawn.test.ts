@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseAutomation } from '../../src/automations/parse-automation.ts';
+import { parseAutomation } from '../../src/automations/plan/parse-automation.ts';
 import { parseGrant } from '../../src/core/auth/permission.ts';
 import type { Principal } from '../../src/core/auth/principal.ts';
 import type { JsonObject } from '../../src/core/json.ts';

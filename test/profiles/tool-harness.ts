@@ -118,6 +118,7 @@ export class ToolHarness {
       areas,
       authorizer,
       scenes: new SceneStore(this.store),
+      events: { emit: () => {} },
       deviceScenes: new DeviceScenes({ store: this.store, access: home }),
     };
     for (const tool of [...classTools(ports), areaTool(members), ...sceneTools(scenes), controlMatterDevice(ports)])

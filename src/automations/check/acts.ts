@@ -2,8 +2,9 @@ import { previewCalls } from '../../calls/call-preview.ts';
 import type { CallToJudge, Effect, Principal } from '../../core/auth/principal.ts';
 import { deviceElement } from '../../core/devices/action-descriptions.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
-import type { Action, AutomationPlan } from '../automation-schema.ts';
-import { fillReferences, referencesIn } from '../parse-automation.ts';
+import type { Action, AutomationPlan, Step as PlannedStep } from '../automation-schema.ts';
+import { fillReferences, referencesIn } from '../plan/references.ts';
+import { isAction, listsIn } from '../plan/step-schema.ts';
 import type { CheckPorts } from './check-ports.ts';
 
 /** Time from the trigger to a step, in minutes. */
@@ -49,23 +50,58 @@ interface Branch {
 
 const AT_ONCE: Delay = { least: 0, most: 0 };
 
-/** Returns the steps of an automation. A step whose call would be refused has no effects. */
+/** Returns the calls of an automation at all depths of its steps. A step whose call would be refused has no effects. */
 export function stepsOf(plan: AutomationPlan, principal: Principal, ports: CheckPorts): readonly Step[] {
-  return plan.actions.map((action, index) => stepOf({ action, index, plan }, principal, ports));
+  return placedActions(plan.actions, START).map((placed) => stepOf({ ...placed, plan }, principal, ports));
 }
 
-interface PlannedAction {
-  readonly action: Action;
-  readonly index: number;
+/** Where a call stands: when it comes, how often, in which branches, and the index of its step in the list of the automation. */
+type Placed = Pick<Step, 'index' | 'delay' | 'repeats' | 'branches'> & { readonly action: Action };
+type Place = Omit<Placed, 'action' | 'index'> & { readonly index?: number; readonly path: string };
+
+const START: Place = { delay: AT_ONCE, repeats: 1, branches: [], path: '' };
+
+function placedActions(steps: readonly PlannedStep[], start: Place): readonly Placed[] {
+  let { delay } = start;
+  return steps.flatMap((step, at) => {
+    const place = { ...start, delay, index: start.index ?? at, path: `${start.path}/${at}` };
+    delay = later(delay, step);
+    return isAction(step) ? [{ ...place, action: step }] : placesWithin(step, place).flatMap(([list, inner]) => placedActions(list, inner));
+  });
+}
+
+/** Returns when what follows a step comes. A wait until something holds may end at once. */
+function later({ least, most }: Delay, step: PlannedStep): Delay {
+  if (isAction(step)) return { least, most };
+  if (step.type === 'wait') return { least: least + step.seconds / 60, most: most + step.seconds / 60 };
+  if (step.type === 'wait_until') return { least, most: most + step.timeout_seconds / 60 };
+  const within = listsIn(step).map((steps) => steps.reduce(later, AT_ONCE));
+  const rounds = step.type === 'repeat' ? (step.count ?? step.max) : 1;
+  return { least, most: most + rounds * Math.max(0, ...within.map((one) => one.most)) };
+}
+
+function placesWithin(step: Exclude<PlannedStep, Action>, place: Place): readonly (readonly [readonly PlannedStep[], Place])[] {
+  if (step.type === 'repeat') {
+    const most = later(place.delay, step).most;
+    return [[step.actions, { ...place, repeats: place.repeats * (step.count ?? step.max), delay: { ...place.delay, most } }]];
+  }
+  const isExclusive = step.type === 'choose';
+  return listsIn(step).map((steps, option) => [
+    steps,
+    { ...place, path: `${place.path}/${option}`, branches: [...place.branches, { of: place.path, option, isExclusive }] },
+  ]);
+}
+
+interface PlannedAction extends Placed {
   readonly plan: AutomationPlan;
 }
 
-function stepOf({ action, index, plan }: PlannedAction, principal: Principal, ports: CheckPorts): Step {
+function stepOf({ action, plan, index, delay, repeats, branches }: PlannedAction, principal: Principal, ports: CheckPorts): Step {
   const [params, other] = filledParams(action.params, plan);
   const calls = callsOf(action.tool, params, { principal, ports });
   const others = other === undefined ? undefined : callsOf(action.tool, other, { principal, ports });
   const acts: Act[] = [];
-  const step: Step = { index, tool: action.tool, delay: AT_ONCE, repeats: 1, branches: [], calls, acts };
+  const step: Step = { index, tool: action.tool, delay, repeats, branches, calls, acts };
   const effects = calls.flatMap((call) => call.effects);
   const differing = others?.flatMap((call) => call.effects);
   for (const [at, effect] of effects.entries()) acts.push(...actsOf(effect, { step, other: differing?.[at] }));

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../core/json.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import { type AgentRecord, isLiving } from '../agent-store.ts';
 import type { AutomationPlan } from '../automation-schema.ts';
-import { parseAutomation } from '../parse-automation.ts';
+import { parseAutomation } from '../plan/parse-automation.ts';
 import { type Behaviour, behaviourOf, type CheckedAutomation } from './behaviour.ts';
 import type { CheckPorts } from './check-ports.ts';
 import { type Finding, SEVERITIES } from './finding.ts';

@@ -3,7 +3,7 @@ import { WEEKDAYS } from '../../core/clock.ts';
 import { localTimeAt } from '../../core/local-time.ts';
 import type { Condition, TimeCondition } from '../automation-schema.ts';
 import type { CheckPorts } from './check-ports.ts';
-import { commonRange, isNoValue, rangeOf, type ValueRange } from './value-range.ts';
+import { commonRange, exactly, isNoValue, rangeOf, type ValueRange } from './value-range.ts';
 import { ALWAYS, DAY_MINUTES, intersection, isEmpty, later, WEEK_MINUTES, type WeekTimes, windowTimes } from './week-times.ts';
 
 /** A set of moments: times of the week, and the values that hold then. The key of a fact is its kind and id, such as `reading hall/temperature`. */
@@ -68,9 +68,24 @@ function ofCondition(condition: Condition, ports: ZonePorts): Situations {
       return [factSituation(`reading ${condition.sensor_id}`, rangeOf(condition))];
     case 'time':
       return [{ times: timesOf(condition, ports), facts: new Map() }];
+    case 'and':
+      return situationsOf(condition.conditions, ports);
+    case 'or':
+      return anyOf(condition.conditions.map((one) => ofCondition(one, ports)));
+    case 'flag':
+      return [factSituation(`flag ${condition.flag}`, exactly(condition.is ?? true))];
+    case 'reachability':
+      return [factSituation(`reachability ${condition.device_id}`, exactly(condition.is))];
+    case 'presence':
+      return [factSituation(`presence ${condition.person ?? ''}`, exactly(condition.is))];
     default:
       return [ANYTIME];
   }
+}
+
+function anyOf(parts: readonly Situations[]): Situations {
+  const all = parts.flat();
+  return all.length <= MAX_SITUATIONS ? all : [ANYTIME];
 }
 
 export function factSituation(key: string, range: ValueRange): Situation {

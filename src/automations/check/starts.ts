@@ -51,6 +51,7 @@ function startOf(trigger: Trigger, ports: ZonePorts): TriggerFacts {
       return { nature: 'state', key: `${watches.fact} ${trigger.becomes}`, watches };
     }
     case 'time': {
+      if (trigger.at === undefined) return { nature: 'any', key: `cron ${trigger.cron} ${trigger.time_zone ?? ''}` };
       const times = inHubZone(minuteTimes(trigger.at, trigger.days), trigger.time_zone, ports);
       return { nature: 'clock', key: `time ${trigger.at} ${trigger.time_zone ?? ''}`, times };
     }

@@ -29,7 +29,7 @@ const spawn: Command = {
     { name: 'PERMISSION', help: 'more of what --allow began', isOptional: true, isRepeated: true },
   ],
   options: {
-    config: { value: 'FILE', help: 'what an automation does, JSON or YAML (docs/agents.md), or - for stdin' },
+    config: { value: 'FILE', help: 'what an automation does, JSON or YAML (docs/automations.md), or - for stdin' },
     allow: { value: 'PERMISSION', help: 'what it may do, such as device:control:DEVICE; may be repeated', isRepeated: true },
     ttl: {
       value: 'TIME',
@@ -53,7 +53,7 @@ const check: Command = {
   summary: 'say what may go wrong with an automation before it lives: conflicts with others, loops, rules, nights',
   examples: ['agent check night.yaml --allow device:control:hall-lamp'],
   operands: [
-    { name: 'FILE', help: 'what it would do, JSON or YAML (docs/agents.md), or - for stdin' },
+    { name: 'FILE', help: 'what it would do, JSON or YAML (docs/automations.md), or - for stdin' },
     { name: 'PERMISSION', help: 'more of what --allow began', isOptional: true, isRepeated: true },
   ],
   options: {
@@ -142,7 +142,7 @@ function ended({ success }: JsonObject, call: Invocation): string {
 async function spawnParams(call: Invocation): Promise<JsonObject> {
   const [ttl, file] = [call.text('ttl'), call.text('config')];
   if (file === undefined && !call.isSet('external'))
-    throw usage('--config is missing: a file that says what the automation does (docs/agents.md)');
+    throw usage('--config is missing: a file that says what the automation does (docs/automations.md)');
   return {
     agent_type: call.isSet('external') ? 'external' : 'automation',
     name: call.operand(0),

@@ -208,6 +208,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'GET /api/v1/jobs/{id}': 'getJob',
   'DELETE /api/v1/jobs/{id}': 'cancelJob',
   'POST /api/v1/commission': 'commissionDevice',
+  'POST /api/v1/agents/{id}/webhooks/{name}': 'triggerWebhook',
   'GET /api/v1/devices': 'listDevices',
   'GET /api/v1/devices/{id}': 'getDevice',
   'POST /api/v1/devices/{id}/rename': 'renameDevice',
@@ -352,6 +353,7 @@ type Tag = keyof typeof TAGS;
 const BY_PART: Readonly<Record<string, Tag>> = {
   'tool-calls': 'tools',
   commission: 'devices',
+  agents: 'tools',
   areas: 'devices',
   scenes: 'devices',
   'device-names': 'devices',

@@ -25,7 +25,7 @@ const INVOKE_ANSWERS = {
   202: { description: 'job, or approval needed', schema: { anyOf: [{ $ref: '#/components/schemas/Job' }, FAILED] } },
 };
 
-/** Returns two routes: one calls any tool, and one commissions a device by calling `hub:commission_device`. */
+/** Returns three routes: one calls any tool, one commissions a device, and one posts to a webhook of an automation. */
 export function callRoutes(pipeline: CallPort, catalogue?: Pick<ToolCatalogue, 'maxBodyBytes'>): readonly Route[] {
   return [
     defineRoute({
@@ -49,6 +49,21 @@ export function callRoutes(pipeline: CallPort, catalogue?: Pick<ToolCatalogue, '
       body: { type: 'object' },
       answers: INVOKE_ANSWERS,
       handle: (request, query) => invokeTool(pipeline, request, { ...query, tool: 'hub:commission_device' }),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/v1/agents/:id/webhooks/:name',
+      summary:
+        'Set off an automation by a trigger of type webhook: the call of post_to_webhook. The body, at most 4 KB, becomes a fact of the run',
+      scope: 'invoke_tool',
+      query: CALL_QUERY,
+      body: { type: 'object' },
+      answers: INVOKE_ANSWERS,
+      handle: (request, query) => {
+        const { id = '', name = '' } = request.path;
+        const posted = { ...request, body: { agent_id: id, webhook: name, body: request.body } };
+        return invokeTool(pipeline, posted, { ...query, tool: 'core:post_to_webhook' });
+      },
     }),
   ];
 }

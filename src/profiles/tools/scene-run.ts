@@ -1,5 +1,6 @@
 import type { Effect } from '../../core/auth/principal.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import type { EventBus } from '../../core/events.ts';
 import type { ToolId } from '../../core/ids.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
@@ -34,6 +35,7 @@ import {
 /** The services of the tools that run scenes. */
 export interface SceneRunPorts extends MemberToolPorts {
   readonly scenes: SceneStore;
+  readonly events: Pick<EventBus, 'emit'>;
   readonly deviceScenes: {
     /** Recalls a scene on a device that keeps it. */
     recall(scene: Scene, compiled: CompiledDevice, context: RecallContext): Promise<Recalled>;
@@ -191,6 +193,7 @@ async function run(
   const members = membersOf(ports, scene, call.devices).map((member) => withRecall(ports, scene, member));
   const others = (caller: CallerRights) => devicesSeen(ports, scene, caller);
   const answer = await callMembers(ports, { members, others, subject: `Scene ${quoted(scene.name)}` }, context);
+  ports.events.emit('scene.run', scene.id, { scene: scene.id, agent_id: context.principal.id });
   return { ...answer, members: answer.members as unknown as Json, scene: scene.id };
 }
 

@@ -1,7 +1,7 @@
 import type { Json } from '../../core/json.ts';
 import type { ReadingView } from '../api/hub-types.ts';
 import { humanWords, readingName, valueWords } from '../components/formatting.ts';
-import { languageTag, text } from '../texts/text.ts';
+import { hasText, languageTag, text } from '../texts/text.ts';
 
 /** An automation in the result of `list_automations`. */
 export interface AutomationView {
@@ -11,6 +11,7 @@ export interface AutomationView {
   /** Id of the agent that made it; absent if the owner made it. */
   readonly parent?: string;
   readonly triggers: readonly TriggerView[];
+  readonly conditions: readonly ConditionView[];
   readonly actions: readonly ActionView[];
   readonly runs: number;
   readonly last_run_at?: string;
@@ -24,26 +25,67 @@ export interface AutomationView {
 
 /** A trigger as the configuration of an automation has it. Which members it has depends on its type. */
 export interface TriggerView {
-  readonly type: 'reading' | 'device_event' | 'reachability' | 'time' | 'every';
+  readonly type:
+    | ('reading' | 'device_event' | 'reachability' | 'time' | 'every' | 'sun' | 'hub_start' | 'webhook' | 'decision' | 'scene')
+    | ('automation_ended' | 'presence');
   readonly sensor_id?: string;
   readonly above?: number;
   readonly below?: number;
   readonly equals?: Json;
   readonly device_id?: string;
   readonly event?: string;
-  readonly becomes?: 'reachable' | 'unreachable';
+  readonly becomes?: 'reachable' | 'unreachable' | 'home' | 'away';
   readonly at?: string;
+  readonly cron?: string;
   readonly days?: readonly string[];
   readonly seconds?: number;
+  readonly offset_minutes?: number;
+  readonly name?: string;
+  readonly decision?: 'approved' | 'denied';
+  readonly scene_id?: string;
+  readonly agent_id?: string;
+  readonly person?: string;
 }
 
-/** An action: the tool and what it acts on. */
+/** A condition as the configuration has it. */
+export interface ConditionView {
+  readonly type: 'reading' | 'time' | 'sun' | 'flag' | 'reachability' | 'presence' | 'expression' | 'and' | 'or' | 'not';
+  readonly sensor_id?: string;
+  readonly above?: number;
+  readonly below?: number;
+  readonly equals?: Json;
+  readonly after?: string;
+  readonly after_offset_minutes?: number;
+  readonly before?: string;
+  readonly before_offset_minutes?: number;
+  readonly days?: readonly string[];
+  readonly flag?: string;
+  readonly is?: Json;
+  readonly device_id?: string;
+  readonly person?: string;
+  readonly expr?: string;
+  readonly conditions?: readonly ConditionView[];
+}
+
+/** A step: a call with its tool and what it acts on, or a step with a type. */
 export interface ActionView {
-  readonly tool: string;
+  readonly tool?: string;
   readonly title?: string;
   readonly device_id?: string;
   readonly device_ids?: readonly string[];
   readonly area?: string;
+  readonly type?: 'wait' | 'wait_until' | 'choose' | 'repeat' | 'parallel' | 'set_flag';
+  readonly seconds?: number;
+  readonly timeout_seconds?: number;
+  readonly conditions?: readonly ConditionView[];
+  readonly options?: readonly { readonly conditions: readonly ConditionView[]; readonly actions: readonly ActionView[] }[];
+  readonly otherwise?: readonly ActionView[];
+  readonly count?: number;
+  readonly while?: readonly ConditionView[];
+  readonly actions?: readonly ActionView[];
+  readonly branches?: readonly (readonly ActionView[])[];
+  readonly flag?: string;
+  readonly value?: Json;
 }
 
 /** How the home calls what an automation names by ids. */
@@ -64,17 +106,129 @@ export function triggerWords(trigger: TriggerView, names: HomeNames): string {
       return text(key, { device: names.device(trigger.device_id ?? '') });
     }
     case 'time':
+      if (trigger.cron !== undefined) return text('automations.at_cron', { cron: trigger.cron });
       return text('automations.at', { time: trigger.at ?? '', days: dayWords(trigger.days) });
     case 'every':
       return everyWords(trigger.seconds ?? 0);
+    case 'sun':
+      return sunWords(trigger.event ?? '', trigger.offset_minutes);
+    case 'hub_start':
+      return text('automations.on_start');
+    case 'webhook':
+      return text('automations.on_webhook', { name: trigger.name ?? '' });
+    case 'decision':
+      return text(trigger.decision === 'denied' ? 'automations.on_denied' : 'automations.on_approved');
+    case 'scene':
+      return text('automations.on_scene', { scene: trigger.scene_id ?? '' });
+    case 'automation_ended':
+      return text('automations.on_ended', { name: trigger.agent_id ?? '' });
+    case 'presence':
+      return presenceWords(trigger);
   }
 }
 
-function readingWords({ sensor_id: id = '', above, below, equals }: TriggerView, names: HomeNames): string {
+function presenceWords({ person, becomes }: TriggerView): string {
+  if (person === undefined) return text(becomes === 'home' ? 'automations.on_first_home' : 'automations.on_last_away');
+  return text(becomes === 'home' ? 'automations.on_home' : 'automations.on_away', { person });
+}
+
+/** Returns an event of the sun with its distance in minutes. */
+function sunWords(event: string, offset = 0): string {
+  const key = `automations.sun_${event}`;
+  const named = hasText(key) ? text(key) : event;
+  if (offset === 0) return text('automations.at_sun', { event: named });
+  return text(offset < 0 ? 'automations.before_sun' : 'automations.after_sun', { count: Math.abs(offset), event: named });
+}
+
+/** Returns what has to hold, in words. */
+export function conditionWords(condition: ConditionView, names: HomeNames): string {
+  const { type, conditions = [] } = condition;
+  switch (type) {
+    case 'reading':
+      return readingConditionWords(condition, names);
+    case 'time':
+      return windowWords({ from: condition.after, to: condition.before, days: condition.days });
+    case 'sun':
+      return windowWords({
+        from: sunMoment(condition.after, condition.after_offset_minutes),
+        to: sunMoment(condition.before, condition.before_offset_minutes),
+      });
+    case 'flag':
+      return text('automations.if_flag', { flag: humanWords(condition.flag ?? ''), value: valueWords(condition.is ?? true) });
+    case 'reachability': {
+      const device = names.device(condition.device_id ?? '');
+      return text(condition.is === 'reachable' ? 'automations.if_reachable' : 'automations.if_unreachable', { device });
+    }
+    case 'presence':
+      return presenceConditionWords(condition);
+    case 'expression':
+      return text('automations.if_expression', { expr: condition.expr ?? '' });
+    case 'not':
+      return text('automations.not', {
+        what: joined(
+          conditions.map((one) => conditionWords(one, names)),
+          'automations.or',
+        ),
+      });
+    default:
+      return joined(
+        conditions.map((one) => conditionWords(one, names)),
+        `automations.${type}`,
+      );
+  }
+}
+
+function readingConditionWords({ sensor_id: id = '', above, below, equals }: ConditionView, names: HomeNames): string {
+  const { sensor, withUnit } = sensorWords(id, names);
+  if (above !== undefined) return text('automations.if_above', { sensor, value: withUnit(above) });
+  if (below !== undefined) return text('automations.if_below', { sensor, value: withUnit(below) });
+  return text('automations.if_equals', { sensor, value: valueWords(equals ?? null) });
+}
+
+interface WindowView {
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+  readonly days?: readonly string[] | undefined;
+}
+
+function windowWords({ from, to, days }: WindowView): string {
+  const window = hoursWords(from, to);
+  if (!days) return window ?? dayWords(undefined);
+  return window === undefined ? dayWords(days) : `${dayWords(days)}, ${window}`;
+}
+
+function hoursWords(from: string | undefined, to: string | undefined): string | undefined {
+  if (from !== undefined && to !== undefined) return text('automations.if_between', { from, to });
+  if (from !== undefined) return text('automations.if_after', { from });
+  return to === undefined ? undefined : text('automations.if_before', { to });
+}
+
+function sunMoment(event: string | undefined, offset = 0): string | undefined {
+  if (event === undefined) return undefined;
+  const key = `automations.sun_${event}`;
+  return offset === 0 && hasText(key) ? text(key) : sunWords(event, offset);
+}
+
+function presenceConditionWords({ person, is }: ConditionView): string {
+  if (person === undefined) return text(is === 'home' ? 'automations.if_somebody' : 'automations.if_nobody');
+  return text(is === 'home' ? 'automations.if_home' : 'automations.if_away', { person });
+}
+
+function joined(words: readonly string[], key: 'automations.and' | 'automations.or'): string {
+  if (words.length === 0) return text('automations.nothing');
+  return words.reduce((first, second) => text(key, { first, second }));
+}
+
+/** Returns what a sensor is called, and a function that writes its values. */
+function sensorWords(id: string, names: HomeNames): { readonly sensor: string; readonly withUnit: (value: Json) => string } {
   const reading = names.reading(id);
   const [device = '', name = ''] = id.split('/');
   const sensor = reading?.title ?? `${names.device(device)} ${readingName(name)}`;
-  const withUnit = (value: Json) => `${valueWords(value)}${reading?.unit ? ` ${reading.unit}` : ''}`;
+  return { sensor, withUnit: (value) => `${valueWords(value)}${reading?.unit ? ` ${reading.unit}` : ''}` };
+}
+
+function readingWords({ sensor_id: id = '', above, below, equals }: TriggerView, names: HomeNames): string {
+  const { sensor, withUnit } = sensorWords(id, names);
   if (above !== undefined) return text('automations.on_above', { sensor, value: withUnit(above) });
   if (below !== undefined) return text('automations.on_below', { sensor, value: withUnit(below) });
   if (equals !== undefined) return text('automations.on_equals', { sensor, value: valueWords(equals) });
@@ -98,10 +252,56 @@ function everyWords(seconds: number): string {
   return text('automations.every_seconds', { count: seconds });
 }
 
-/** Returns what an action does, in words: the title of its tool, and the devices or the room. */
-export function actionWords({ tool, title, device_id: device, device_ids: devices = [], area }: ActionView, names: HomeNames): string {
+/** Returns what a step does, in words: a call by the title of its tool, and the devices or the room. */
+export function actionWords(step: ActionView, names: HomeNames): string {
+  if (step.type === undefined) return callWords(step, names);
+  switch (step.type) {
+    case 'wait':
+      return text('automations.wait', { time: durationWords(step.seconds ?? 0) });
+    case 'wait_until':
+      return text('automations.wait_until', { what: allWords(step.conditions, names), time: durationWords(step.timeout_seconds ?? 0) });
+    case 'choose':
+      return chooseWords(step, names);
+    case 'repeat': {
+      const steps = stepsWords(step.actions, names);
+      if (step.count !== undefined) return text('automations.repeat', { count: step.count, steps });
+      return text('automations.repeat_while', { what: allWords(step.while, names), steps });
+    }
+    case 'parallel':
+      return text('automations.parallel', { steps: (step.branches ?? []).map((branch) => stepsWords(branch, names)).join('; ') });
+    case 'set_flag':
+      return text('automations.set_flag', { flag: humanWords(step.flag ?? ''), value: valueWords(step.value ?? null) });
+  }
+}
+
+function callWords({ tool = '', title, device_id: device, device_ids: devices = [], area }: ActionView, names: HomeNames): string {
   const what = title ?? humanWords(tool.replace(/^[a-z0-9_]+:|@.*$/g, ''));
   const targets = [...(device === undefined ? [] : [device]), ...devices].map(names.device);
   const where = [...targets, ...(area === undefined ? [] : [area])].join(', ');
   return where === '' ? what : `${what}: ${where}`;
+}
+
+function chooseWords({ options = [], otherwise = [] }: ActionView, names: HomeNames): string {
+  const chosen = options.map(({ conditions, actions }) =>
+    text('automations.choose', { what: allWords(conditions, names), steps: stepsWords(actions, names) }),
+  );
+  const rest = otherwise.length === 0 ? [] : [text('automations.otherwise', { steps: stepsWords(otherwise, names) })];
+  return [...chosen, ...rest].join('; ');
+}
+
+function stepsWords(steps: readonly ActionView[] = [], names: HomeNames): string {
+  return steps.length === 0 ? text('automations.nothing') : steps.map((step) => actionWords(step, names)).join(', ');
+}
+
+function allWords(conditions: readonly ConditionView[] = [], names: HomeNames): string {
+  return joined(
+    conditions.map((condition) => conditionWords(condition, names)),
+    'automations.and',
+  );
+}
+
+function durationWords(seconds: number): string {
+  if (seconds % 3600 === 0) return text('automations.hours', { count: seconds / 3600 });
+  if (seconds % 60 === 0) return text('automations.minutes', { count: seconds / 60 });
+  return text('automations.seconds', { count: seconds });
 }

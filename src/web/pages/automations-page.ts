@@ -8,7 +8,7 @@ import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
 import { text } from '../texts/text.ts';
-import { type AutomationView, actionWords, type HomeNames, triggerWords } from './automation-words.ts';
+import { type AutomationView, actionWords, conditionWords, type HomeNames, triggerWords } from './automation-words.ts';
 
 const DAY_SECONDS = 86_400;
 /** The ends that a person can choose, in days. */
@@ -44,13 +44,14 @@ export class AutomationsPage extends PageElement {
   }
 
   #card(automation: AutomationView): TemplateResult {
-    const { agent_id: id, name, status, triggers, actions } = automation;
+    const { agent_id: id, name, status, triggers, conditions, actions } = automation;
     const isOver = status === 'killed' || status === 'expired';
     return html`<section class="card stack" aria-label=${name} data-automation=${id}>
       <div class="row"><h2 class="grow"><bdi>${name}</bdi></h2><span class="chip ${status}">${text(`automations.is_${status}`)}</span></div>
       <dl class="facts">
         <dt>${text('automations.when')}</dt>
         <dd><ul>${triggers.map((trigger) => html`<li>${triggerWords(trigger, this.#names())}</li>`)}</ul></dd>
+        ${conditions.length === 0 ? nothing : html`<dt>${text('automations.if')}</dt><dd><ul>${conditions.map((condition) => html`<li>${conditionWords(condition, this.#names())}</li>`)}</ul></dd>`}
         <dt>${text('automations.what')}</dt>
         <dd><ul>${actions.map((action) => html`<li>${actionWords(action, this.#names())}</li>`)}</ul></dd>
         <dt>${text('automations.last_run')}</dt><dd>${lastRun(automation)}</dd>

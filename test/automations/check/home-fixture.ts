@@ -1,7 +1,7 @@
 import { compileRules } from '../../../src/auth/rules/rule-compiler.ts';
 import type { CheckedAutomation } from '../../../src/automations/check/behaviour.ts';
 import type { CheckPorts } from '../../../src/automations/check/check-ports.ts';
-import { parseAutomation } from '../../../src/automations/parse-automation.ts';
+import { parseAutomation } from '../../../src/automations/plan/parse-automation.ts';
 import type { Effect } from '../../../src/core/auth/principal.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { DeviceId, SensorId } from '../../../src/core/ids.ts';
@@ -154,6 +154,7 @@ function makeHome(rules: string): CheckPorts {
     validator,
     authorizer: listAuthorizer,
     mesh: NO_OTHERS,
+    house: { place: () => undefined },
     facts,
     registry: {
       resolve: (name) => {

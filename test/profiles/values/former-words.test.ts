@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { compares } from '../../../src/auth/rules/rule-terms.ts';
-import { readingMatches } from '../../../src/automations/trigger-watch.ts';
+import { readingMatches } from '../../../src/automations/triggers/reading-watch.ts';
 import { VALUE_ALIASES } from '../../../src/core/devices/matter-names.ts';
 import { isJsonObject, type Json } from '../../../src/core/json.ts';
 import { described, homeWith, PROFILE_DIRECTORY, runTool, toolOf, validator } from '../device-fixtures.ts';

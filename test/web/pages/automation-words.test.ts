@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { actionWords, type HomeNames, type TriggerView, triggerWords } from '../../../src/web/pages/automation-words.ts';
+import { actionWords, conditionWords, type HomeNames, type TriggerView, triggerWords } from '../../../src/web/pages/automation-words.ts';
 
 const NAMES: HomeNames = {
   device: (id) => ({ lamp: 'Hall lamp', switch: 'Wall switch' })[id] ?? id,
@@ -16,6 +16,16 @@ test.for<[TriggerView, string]>([
   [{ type: 'every', seconds: 10 }, 'every 10 seconds'],
   [{ type: 'every', seconds: 60 }, 'every minute'],
   [{ type: 'every', seconds: 7_200 }, 'every 2 hours'],
+  [{ type: 'time', cron: '*/15 7-9 * * mon-fri' }, 'by the cron expression */15 7-9 * * mon-fri'],
+  [{ type: 'sun', event: 'sunset' }, 'at sunset'],
+  [{ type: 'sun', event: 'dawn', offset_minutes: -30 }, '30 minutes before dawn'],
+  [{ type: 'hub_start' }, 'the hub has started'],
+  [{ type: 'webhook', name: 'bell' }, 'something is posted to the webhook bell'],
+  [{ type: 'decision', decision: 'denied' }, 'a person has denied a call'],
+  [{ type: 'scene', scene_id: 'good_night' }, 'the scene good_night was run'],
+  [{ type: 'automation_ended', agent_id: 'hall' }, 'the automation hall has ended a run'],
+  [{ type: 'presence', becomes: 'away' }, 'the last person leaves'],
+  [{ type: 'presence', becomes: 'home', person: 'ann' }, 'ann comes home'],
 ])('%j is said in words', ([trigger, words], { expect: expected }) => {
   expected(triggerWords(trigger, NAMES)).toBe(words);
 });
@@ -25,4 +35,27 @@ test('an action is said with the title of its tool, and with the devices or the 
     'Turn on a light: Hall lamp',
   );
   expect(actionWords({ tool: 'core:control_area@1.0.0', area: 'Kitchen' }, NAMES)).toBe('control area: Kitchen');
+});
+
+test('conditions are said in words, also those in others', () => {
+  const vacation = { type: 'flag', flag: 'vacation_mode' } as const;
+  const dark = { type: 'sun', after: 'sunset', before: 'sunrise', before_offset_minutes: -10 } as const;
+  expect(conditionWords(dark, NAMES)).toBe('between sunset and 10 minutes before sunrise');
+  expect(conditionWords({ type: 'not', conditions: [vacation] }, NAMES)).toBe('not: vacation mode is yes');
+  const either = { type: 'or', conditions: [{ type: 'presence', is: 'away' }, vacation] } as const;
+  expect(conditionWords(either, NAMES)).toBe('nobody is at home or vacation mode is yes');
+  expect(conditionWords({ type: 'reading', sensor_id: 'hall/temperature', below: 18 }, NAMES)).toBe('Hall temperature is below 18 °C');
+});
+
+test('steps are said in words, with the steps in them', () => {
+  const on = { tool: 'turn_on_light', title: 'Turn on a light', device_id: 'lamp' };
+  const choose = {
+    type: 'choose',
+    options: [{ conditions: [{ type: 'presence', is: 'home' }], actions: [on] }],
+    otherwise: [{ type: 'set_flag', flag: 'vacation_mode', value: true }],
+  } as const;
+  const words = 'if somebody is at home: Turn on a light: Hall lamp; otherwise: set vacation mode to yes';
+  expect(actionWords(choose, NAMES)).toBe(words);
+  expect(actionWords({ type: 'wait', seconds: 300 }, NAMES)).toBe('wait 5 minutes');
+  expect(actionWords({ type: 'repeat', count: 3, actions: [on] }, NAMES)).toBe('3 times: Turn on a light: Hall lamp');
 });

@@ -1,0 +1,88 @@
+import { isoTime } from '../core/clock.ts';
+import { isJsonObject, type Json, type JsonObject, objectOf } from '../core/json.ts';
+import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
+import { copyJson, snakeJson } from '../tools/schema/plain-json.ts';
+import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
+import type { AgentRunner } from './agent-runner.ts';
+import { type AgentRecord, shownStatus } from './agent-store.ts';
+import type { Action, Step } from './automation-schema.ts';
+import { planOf } from './check/automation-check.ts';
+import type { CheckToolPorts } from './check/check-tools.ts';
+import { isAction } from './plan/step-schema.ts';
+
+/** The parts of the hub that describe an automation. */
+export interface AutomationViewPorts extends CheckToolPorts {
+  readonly validator: SchemaValidator;
+  readonly registry: Pick<ToolDirectory, 'find'>;
+}
+
+/** Returns the public view of an agent, without its token. */
+export function agentView(record: AgentRecord, runner: AgentRunner): Json {
+  const { lastError, lastRunAtMs, running, disabled } = record;
+  const nextRunAtMs = runner.nextRunMs(record);
+  return snakeJson({
+    agentId: record.id,
+    agentType: record.type,
+    kind: record.kind,
+    name: record.name,
+    status: shownStatus(record),
+    parent: record.parent,
+    permissions: record.permissions,
+    parameters: runner.parametersOf(record),
+    createdAt: isoTime(record.createdAtMs),
+    expiresAt: isoTime(record.expiresAtMs),
+    renewsItself: record.renewsItself,
+    disabledBy: disabled?.by,
+    runs: record.runs,
+    isRunning: running !== undefined,
+    lastRunAt: lastRunAtMs === undefined ? undefined : isoTime(lastRunAtMs),
+    lastOutcome: record.lastOutcome,
+    nextRunAt: nextRunAtMs === undefined ? undefined : isoTime(nextRunAtMs),
+    lastError: lastError && { code: lastError.code, message: lastError.message, at: isoTime(lastError.atMs) },
+    reason: record.reason,
+  });
+}
+
+/** Parameters that name what an action acts on. All others are not shown, because any of them may be a secret. */
+const TARGETS = ['device_id', 'device_ids', 'area', 'scene', 'scene_id'];
+
+/** Returns what an automation waits for and what it calls. An action has the tool's title, and of its parameters only the targets. */
+export function automationView({ config }: AgentRecord, { validator, registry }: AutomationViewPorts): JsonObject {
+  const plan = planOf(config, validator);
+  return {
+    triggers: copyJson(plan?.triggers ?? []),
+    conditions: copyJson(plan?.conditions ?? []),
+    actions: (plan?.actions ?? []).map((step) => stepView(step, registry)),
+  };
+}
+
+/** Returns a step as it is written, with the views of the steps within it. Of the parameters of a call, it has only the targets. */
+function stepView(step: Step, registry: AutomationViewPorts['registry']): JsonObject {
+  if (isAction(step)) return actionView(step, registry);
+  const views = (steps: readonly Step[]) => steps.map((one) => stepView(one, registry));
+  if (step.type === 'choose') {
+    const options = step.options.map(({ conditions, actions }) => ({ conditions: copyJson(conditions), actions: views(actions) }));
+    return { type: step.type, options, otherwise: views(step.otherwise) };
+  }
+  if (step.type === 'repeat') return { ...objectOf(copyJson(step)), actions: views(step.actions) };
+  if (step.type === 'parallel') return { type: step.type, branches: step.branches.map(views) };
+  return objectOf(copyJson(step));
+}
+
+function actionView({ tool, params }: Action, registry: AutomationViewPorts['registry']): JsonObject {
+  const targets = Object.entries(params).filter(([name, value]) => TARGETS.includes(name) && isName(value));
+  const title = titleOf(tool, registry);
+  return { tool, ...(title !== undefined && { title }), ...Object.fromEntries(targets) };
+}
+
+function isName(value: Json | undefined): boolean {
+  return typeof value === 'string' || (Array.isArray(value) && !value.some(isJsonObject));
+}
+
+function titleOf(tool: string, registry: AutomationViewPorts['registry']): string | undefined {
+  try {
+    return registry.find(tool)?.definition.metadata.title;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,91 @@
+import type { Authorizer } from '../../core/auth/principal.ts';
+import { isoTime, parseIsoTime } from '../../core/clock.ts';
+import { type JsonObject, present } from '../../core/json.ts';
+import { defineTool, INSTANT, p, resultSchema, TEXT } from '../../tools/definition/define-tool.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import type { Flag, FlagStore, FlagValue } from './flag-store.ts';
+
+const COMMON = { category: 'managing', capabilities: ['agent_runtime'], isIdempotent: true, preferLocal: true } as const;
+const flagName = p.string({ description: 'Name, such as vacation_mode', pattern: '^[a-z][a-z0-9_]{0,31}$' });
+const VALUE = { type: ['boolean', 'number', 'string'], maxLength: 160, description: 'Its value' };
+const FLAG = {
+  type: 'object',
+  required: ['flag', 'value', 'set_by', 'since'],
+  properties: { flag: TEXT, value: VALUE, set_by: TEXT, since: INSTANT, until: INSTANT },
+};
+
+/** Returns the tools for the flags of the house, which rules of automations look at. */
+export function flagTools(flags: FlagStore, authorizer: Authorizer): readonly RegisteredTool[] {
+  return [setFlagTool(flags), clearFlagTool(flags), listFlagsTool(flags, authorizer)];
+}
+
+function setFlagTool(flags: FlagStore): RegisteredTool {
+  return defineTool(
+    {
+      ...COMMON,
+      name: 'set_flag',
+      title: 'Set a flag of the house',
+      description: 'Sets a flag of the house that automations look at, such as vacation_mode, until it is changed or ends.',
+      hasSideEffects: true,
+      permissions: ['flag:set:{flag}'],
+      tags: ['flag', 'mode', 'vacation', 'automation'],
+      parameters: {
+        flag: flagName,
+        value: { ...p.json({ description: 'true, false, a number or a text' }), schema: VALUE },
+        until: p.string({ description: 'When it ends, ISO 8601; it stays if absent', format: 'date-time' }).optional(),
+      },
+      returns: FLAG,
+      examples: [{ description: 'Away until Sunday evening', params: { flag: 'vacation_mode', value: true } }],
+    },
+    async ({ flag: name, value, until }, { principal }) => {
+      const untilMs = until === undefined ? undefined : parseIsoTime(until, 'until');
+      return flagView(flags.set({ name, value: value as FlagValue, setBy: principal.id, ...(untilMs !== undefined && { untilMs }) }));
+    },
+  );
+}
+
+function clearFlagTool(flags: FlagStore): RegisteredTool {
+  return defineTool(
+    {
+      ...COMMON,
+      name: 'clear_flag',
+      title: 'End a flag of the house',
+      description: 'Ends a flag of the house. For automations it is then false.',
+      hasSideEffects: true,
+      permissions: ['flag:set:{flag}'],
+      tags: ['flag', 'mode', 'automation'],
+      parameters: { flag: flagName },
+      returns: resultSchema({ changed: { type: 'boolean', description: 'False when it was not set' } }),
+    },
+    async ({ flag }) => ({ changed: flags.clear(flag) }),
+  );
+}
+
+function listFlagsTool(flags: FlagStore, authorizer: Authorizer): RegisteredTool {
+  return defineTool(
+    {
+      ...COMMON,
+      name: 'list_flags',
+      title: 'List the flags of the house',
+      description: 'Lists the flags of the house that the caller may read: their values, who set them, since when and until when.',
+      hasSideEffects: false,
+      tags: ['flag', 'mode', 'automation'],
+      parameters: {},
+      returns: resultSchema({ flags: { type: 'array', items: FLAG } }),
+    },
+    async (_params, { principal }) => {
+      const mayRead = ({ name }: Flag) => authorizer.authorize(principal, [`flag:read:${name}`]).allowed;
+      return { flags: flags.list().filter(mayRead).map(flagView) };
+    },
+  );
+}
+
+function flagView({ name, value, setBy, sinceMs, untilMs }: Flag): JsonObject {
+  return present({
+    flag: name,
+    value,
+    set_by: setBy,
+    since: isoTime(sinceMs),
+    until: untilMs === undefined ? undefined : isoTime(untilMs),
+  });
+}

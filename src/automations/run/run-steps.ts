@@ -1,0 +1,253 @@
+import type { CallAnswer, CallRequest, ToolCaller } from '../../calls/request-and-answer.ts';
+import type { Principal } from '../../core/auth/principal.ts';
+import { isoTime, pause } from '../../core/clock.ts';
+import type { HubContext } from '../../core/context.ts';
+import { AtmoError, type ErrorBody, toAtmoError } from '../../core/errors.ts';
+import { isJsonObject, type Json, type JsonObject, objectOf } from '../../core/json.ts';
+import type {
+  Action,
+  ChooseStep,
+  Condition,
+  ParallelStep,
+  RepeatStep,
+  Step,
+  TypedStep,
+  WaitStep,
+  WaitUntilStep,
+} from '../automation-schema.ts';
+import { expressionOf } from '../plan/expression.ts';
+import { fillReferences } from '../plan/references.ts';
+import { isAction } from '../plan/step-schema.ts';
+import type { WatchPorts } from '../triggers/watch.ts';
+import { DecisionListener } from './approval-decisions.ts';
+import { type ConditionPorts, conditionsHold, evaluate, type RunValues } from './condition-check.ts';
+import { untilTrue } from './condition-wait.ts';
+import type { RunLog } from './run-log.ts';
+import { callOfStep, type HouseCallStep } from './step-calls.ts';
+
+/** The parts of the hub that the steps of a run use. */
+export interface RunPorts extends Pick<HubContext, 'clock' | 'events'>, ConditionPorts, Pick<WatchPorts, 'index'> {
+  readonly pipeline: Pick<ToolCaller, 'call'>;
+}
+
+/** One run: its principal, the facts of its trigger, how far it got, and the signal that cancels it. */
+export interface Run {
+  readonly id: string;
+  readonly principal: Principal;
+  readonly facts: JsonObject;
+  readonly parameters: JsonObject;
+  readonly log: RunLog;
+  readonly signal: AbortSignal;
+  /** Throws PERMISSION_DENIED if the agent may no longer look at what the automation looks at. */
+  requireSight(): void;
+}
+
+/** The end of a run; `error` is the last error of its steps. */
+export interface RunOutcome {
+  readonly isStopped: boolean;
+  readonly error?: Pick<ErrorBody, 'code' | 'message'>;
+}
+
+/** What follows a step: the next one, or the end of the run, which is a failure or not. */
+type Flow = 'continue' | 'end' | 'fail';
+
+/**
+ * Does the steps of a run one after the other. Each call has the run's id as trace id and its own idempotency key, so that a retry cannot act
+ * twice. If a call needs approval, waits for the decision, and makes an approved call again.
+ */
+export async function runSteps(steps: readonly Step[], run: Run, ports: RunPorts): Promise<RunOutcome> {
+  using decisions = new DecisionListener(ports.events, ports.clock);
+  return await new StepRunner(run, ports, decisions).run(steps);
+}
+
+/** Does the steps of one run. A step is named by its place, such as `1/options/0/2`, in the log and in idempotency keys. */
+class StepRunner {
+  readonly #run: Run;
+  readonly #ports: RunPorts;
+  readonly #decisions: DecisionListener;
+  readonly #answers: Record<string, Json> = {};
+  #error: RunOutcome['error'];
+
+  constructor(run: Run, ports: RunPorts, decisions: DecisionListener) {
+    this.#run = run;
+    this.#ports = ports;
+    this.#decisions = decisions;
+  }
+
+  async run(steps: readonly Step[]): Promise<RunOutcome> {
+    const flow = await this.#all(steps, '');
+    return { isStopped: flow === 'fail' || this.#run.signal.aborted, ...(this.#error && { error: this.#error }) };
+  }
+
+  async #all(steps: readonly Step[], place: string): Promise<Flow> {
+    for (const [index, step] of steps.entries()) {
+      if (this.#run.signal.aborted) return 'fail';
+      const path = `${place}${index}`;
+      const flow = isAction(step) ? await this.#call(step, path) : await this.#typed(step, path);
+      if (flow !== 'continue') return flow;
+    }
+    return 'continue';
+  }
+
+  #typed(step: TypedStep, path: string): Promise<Flow> {
+    switch (step.type) {
+      case 'wait':
+        return this.#wait(step, path);
+      case 'wait_until':
+        return this.#waitUntil(step, path);
+      case 'choose':
+        return this.#choose(step, path);
+      case 'repeat':
+        return this.#repeat(step, path);
+      case 'parallel':
+        return this.#parallel(step, path);
+      default:
+        return this.#houseCall(step, path);
+    }
+  }
+
+  async #call(action: Action, path: string): Promise<Flow> {
+    const { error } = objectOf(await this.#run.log.called(path, () => this.#answerOf(action, path)));
+    if (!isJsonObject(error)) return 'continue';
+    this.#error = error as unknown as RunOutcome['error'];
+    return action.on_error === 'stop' || this.#run.signal.aborted ? 'fail' : 'continue';
+  }
+
+  /** Makes a call. Returns its result, or its error, so that a run that goes on after a restart knows of it. */
+  async #answerOf(action: Action, path: string): Promise<JsonObject> {
+    try {
+      const request = this.#request(action, path);
+      const first = await this.#ports.pipeline.call(request);
+      const answer = (await this.#isApproved(first)) ? await this.#ports.pipeline.call(request) : first;
+      if (answer.status === 'success') return {};
+      return { error: { code: answer.error.code, message: `${action.tool}: ${answer.error.message}` } };
+    } catch (thrown) {
+      const { code, message } = toAtmoError(thrown);
+      return { error: { code, message: `${action.tool}: ${message}` } };
+    }
+  }
+
+  #request(action: Action, path: string): CallRequest {
+    const { id, principal, signal } = this.#run;
+    return {
+      principal,
+      tool: action.tool,
+      params: objectOf(this.#filled(action.params)),
+      ...(action.timeout_ms !== undefined && { timeoutMs: action.timeout_ms }),
+      idempotencyKey: `${id}:${path}`,
+      traceId: id,
+      sessionId: id,
+      signal,
+      isOwn: true,
+    };
+  }
+
+  /** If the answer asks for approval, waits for the decision and returns whether it is an approval. Otherwise returns false. */
+  async #isApproved(answer: CallAnswer): Promise<boolean> {
+    if (answer.status === 'success' || answer.error.code !== 'APPROVAL_REQUIRED') return false;
+    const { approval_id: approvalId, expires_at: expiresAt } = answer.error.details;
+    if (typeof approvalId !== 'string' || typeof expiresAt !== 'string') return false;
+    return this.#decisions.isApproved(approvalId, Date.parse(expiresAt), this.#run.signal);
+  }
+
+  async #houseCall(step: HouseCallStep, path: string): Promise<Flow> {
+    return this.#call(callOfStep(step, this.#ports.clock.now()), path);
+  }
+
+  async #wait({ seconds, late_seconds: lateSeconds }: WaitStep, path: string): Promise<Flow> {
+    const { log, signal } = this.#run;
+    if (log.resultOf(path) !== undefined) return 'continue';
+    const leftMs = this.#beginWait(path, { lengthMs: seconds * 1000, lateMs: lateSeconds * 1000 });
+    await pause(this.#ports.clock, leftMs, signal);
+    return this.#endWait(path, true);
+  }
+
+  async #waitUntil(step: WaitUntilStep, path: string): Promise<Flow> {
+    const { log, signal } = this.#run;
+    if (log.resultOf(path) === undefined) {
+      const leftMs = this.#beginWait(path, { lengthMs: step.timeout_seconds * 1000, lateMs: step.late_seconds * 1000 });
+      const holds = await untilTrue(() => this.#hold(step.conditions), { conditions: step.conditions, leftMs, signal }, this.#ports);
+      if (this.#endWait(path, holds) !== 'continue') return 'fail';
+    }
+    if (log.resultOf(path) === true || step.on_timeout === 'continue') return 'continue';
+    this.#error = { code: 'TIMEOUT', message: `What the run waited for did not come within ${step.timeout_seconds} s` };
+    return 'end';
+  }
+
+  /** Begins a wait and returns the milliseconds that are left. Throws TIMEOUT if it ended too long ago, while the hub was off. */
+  #beginWait(path: string, { lengthMs, lateMs }: { readonly lengthMs: number; readonly lateMs: number }): number {
+    const nowMs = this.#ports.clock.now();
+    const { dueMs, isResumed } = this.#run.log.beginWait(path, nowMs + lengthMs);
+    if (isResumed && nowMs - dueMs > lateMs) {
+      const when = `The hub was off at ${isoTime(dueMs)}, when a wait of the run ended`;
+      throw new AtmoError('TIMEOUT', `${when}; the steps after it were not done so late (late_seconds: ${lateMs / 1000})`);
+    }
+    // A clock that was set back while the hub was off makes no wait longer.
+    return Math.max(0, Math.min(lengthMs, dueMs - nowMs));
+  }
+
+  /** Ends a wait, unless the run was cancelled: it may go on after a restart. */
+  #endWait(path: string, result: Json): Flow {
+    if (this.#run.signal.aborted) return 'fail';
+    this.#run.log.endWait(path, result);
+    return 'continue';
+  }
+
+  async #choose({ options, otherwise }: ChooseStep, path: string): Promise<Flow> {
+    const chosen = this.#run.log.decided(path, () => options.findIndex(({ conditions }) => this.#hold(conditions)));
+    const option = options[chosen];
+    return option ? this.#all(option.actions, `${path}/options/${chosen}/`) : this.#all(otherwise, `${path}/otherwise/`);
+  }
+
+  async #repeat(step: RepeatStep, path: string): Promise<Flow> {
+    for (let round = 0; round < (step.count ?? step.max); round++) {
+      const { while: conditions } = step;
+      if (conditions && !this.#run.log.decided(`${path}/${round}`, () => this.#hold(conditions))) return 'continue';
+      const flow = await this.#all(step.actions, `${path}/${round}/`);
+      if (flow !== 'continue') return flow;
+    }
+    return 'continue';
+  }
+
+  /** Does the branches at the same time. One that fails does not stop the others; the run fails when all have ended. */
+  async #parallel({ branches }: ParallelStep, path: string): Promise<Flow> {
+    const settled = await Promise.allSettled(branches.map((steps, index) => this.#all(steps, `${path}/branches/${index}/`)));
+    const failed = settled.find(({ status }) => status === 'rejected');
+    if (failed?.status === 'rejected') throw failed.reason;
+    const flows = settled.map((one) => (one.status === 'fulfilled' ? one.value : 'fail'));
+    return flows.includes('fail') ? 'fail' : flows.includes('end') ? 'end' : 'continue';
+  }
+
+  #hold(conditions: readonly Condition[]): boolean {
+    this.#run.requireSight();
+    return conditionsHold(conditions, this.#values(), this.#ports);
+  }
+
+  #values(): RunValues {
+    return { params: this.#run.parameters, trigger: this.#run.facts, answers: this.#answers };
+  }
+
+  /** Returns a value with the facts of the trigger and the values of expressions filled in. */
+  #filled(value: Json): Json {
+    return this.#evaluated(fillReferences(value, 'trigger', (name) => this.#factOf(name)));
+  }
+
+  #evaluated(value: Json): Json {
+    const text = expressionOf(value);
+    if (text !== undefined) {
+      this.#run.requireSight();
+      return evaluate(text, this.#values(), this.#ports);
+    }
+    if (Array.isArray(value)) return value.map((item: Json) => this.#evaluated(item));
+    if (!isJsonObject(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, item]): [string, Json] => [key, this.#evaluated(item)]));
+  }
+
+  /** Returns a fact of the trigger. The fact exists, because the check of the configuration allows only facts that all its triggers have. */
+  #factOf(name: string): Json {
+    const { facts } = this.#run;
+    const fact = Object.hasOwn(facts, name) ? facts[name] : undefined;
+    if (fact === undefined) throw new AtmoError('INTERNAL_ERROR', `The trigger has no fact ${name}`);
+    return isJsonObject(fact) ? { ...fact } : fact;
+  }
+}

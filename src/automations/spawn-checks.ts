@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto';
+import { excessPermissions } from '../core/auth/permission.ts';
+import { AGENT_NAME, type Principal, rootAgentOf } from '../core/auth/principal.ts';
+import { AtmoError } from '../core/errors.ts';
+import { slug } from '../core/ids.ts';
+import type { AgentRecord, AgentType } from './agent-store.ts';
+
+/**
+ * Throws VALIDATION_ERROR if no permission is requested, and PERMISSION_DENIED if the caller lacks a requested permission. The token issuer
+ * checks this too. The early check keeps errors about the configuration from revealing what the caller may not see.
+ */
+export function requireOwnPermissions(permissions: readonly string[], by: Principal): void {
+  if (permissions.length === 0) {
+    throw new AtmoError(
+      'VALIDATION_ERROR',
+      'An agent without permissions can do nothing; list in permissions what it needs, such as device:control:@type/light',
+    );
+  }
+  const beyond = excessPermissions(permissions, by.permissions);
+  if (beyond.length === 0) return;
+  throw new AtmoError('PERMISSION_DENIED', `${by.id} cannot give away what it does not have: ${beyond.join(', ')}`, { required: beyond });
+}
+
+const MAX_AGENTS = 64;
+/** Maximum number of living agents in one family (an agent and its descendants), so that no family uses up the common maximum. */
+const MAX_FAMILY = 16;
+
+/** Throws RESOURCE_EXCEEDED if `by` may not spawn another agent. For the owner, only agents that the owner spawned are counted. */
+export function requireAgentCapacity(living: readonly AgentRecord[], by: Principal): void {
+  const isOwner = by.kind === 'owner';
+  const counted = isOwner ? living.filter(({ parent }) => parent === undefined) : living;
+  if (counted.length >= MAX_AGENTS) throw full(`${isOwner ? 'The owner has' : 'This hub has'} ${counted.length} agents`);
+  const root = rootAgentOf(by.id);
+  const family = living.filter(({ id }) => id !== root && rootAgentOf(id) === root);
+  if (!isOwner && family.length >= MAX_FAMILY) throw full(`${root} and what comes from it have ${MAX_FAMILY} agents`);
+}
+
+function full(what: string): AtmoError {
+  return new AtmoError('RESOURCE_EXCEEDED', `${what}, which is the most; end one with kill_agent first`);
+}
+
+/** Maximum length of an agent's id. The id is part of permissions such as `agent:kill:<id>`, which have at most 256 characters. */
+const MAX_ID_LENGTH = 200;
+
+/** Returns the last part of an agent's id: the name, converted to a valid form if necessary. Without a name, the part is random. */
+export function idPartOf(name: string | undefined, type: AgentType): string {
+  if (name === undefined) return `${type}-${randomBytes(4).toString('hex')}`;
+  const part = AGENT_NAME.test(name) ? name : slug(name, '-').slice(0, 64);
+  if (AGENT_NAME.test(part)) return part;
+  throw new AtmoError(
+    'VALIDATION_ERROR',
+    `The name ${JSON.stringify(name.slice(0, 64))} has no letter or digit that an id could be made of`,
+  );
+}
+
+/** Returns the id of a child agent. It begins with the parent's id, so that no agent can take an id of another family. */
+export function childId(parent: Principal, part: string): string {
+  const id = parent.kind === 'owner' ? part : `${parent.id}/${part}`;
+  if (id.length <= MAX_ID_LENGTH) return id;
+  throw new AtmoError(
+    'VALIDATION_ERROR',
+    `The agent's id would have ${id.length} characters, more than ${MAX_ID_LENGTH}; give it a shorter name`,
+  );
+}

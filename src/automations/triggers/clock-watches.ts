@@ -1,0 +1,120 @@
+import { isoTime } from '../../core/clock.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { MAX_TIMER_MS, nextLocalTime } from '../../core/local-time.ts';
+import type { IntervalTrigger, SunTrigger, TimeTrigger, Trigger } from '../automation-schema.ts';
+import { nextCronTime } from './cron.ts';
+import { nextSunMoment } from './sun-times.ts';
+import { Watch } from './watch.ts';
+
+/** A trigger that is more than this many milliseconds late does not fire: the hub was off or its clock was changed. */
+const MAX_LATE_MS = 30_000;
+/** If the clock is set back by at most this many milliseconds, a time that has already fired does not fire again. */
+const SET_BACK_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+
+/** Fires at moments of the wall clock. A missed moment is skipped, and nothing fires while the clock is not trusted. */
+abstract class ClockWatch<T extends Trigger> extends Watch<T> {
+  #dueMs: number | undefined;
+  #firedMs = 0;
+  /** The time that the clock showed when it was last read. */
+  #seenMs = 0;
+
+  override get dueMs(): number | undefined {
+    return this.#dueMs;
+  }
+
+  /** Returns the first moment after `afterMs` at which the trigger fires; undefined if there is none. */
+  protected abstract nextAfter(afterMs: number): number | undefined;
+
+  protected abstract facts(): JsonObject;
+
+  override start(): void {
+    const { clock } = this.ports;
+    const nowMs = clock.now();
+    if (nowMs < this.#seenMs - SET_BACK_MS) this.#firedMs = 0;
+    this.#seenMs = nowMs;
+    this.#dueMs = this.nextAfter(Math.max(nowMs, this.#firedMs));
+    this.cancel = clock.after(Math.min(MAX_TIMER_MS, (this.#dueMs ?? Infinity) - nowMs), () => this.#onTimer());
+  }
+
+  override update(trigger: Trigger): void {
+    super.update(trigger);
+    this.stop();
+    this.start();
+  }
+
+  #onTimer(): void {
+    const nowMs = this.ports.clock.now();
+    const dueMs = this.#dueMs;
+    const isDue = dueMs !== undefined && nowMs >= dueMs;
+    if (isDue) this.#firedMs = dueMs;
+    // The next timer is started before `fire`, because `fire` stops this watch if the agent's token has ended.
+    this.start();
+    if (isDue && nowMs - dueMs <= MAX_LATE_MS && this.ports.time.isTrusted()) this.fire({ ...this.facts(), at: isoTime(dueMs) });
+  }
+}
+
+/** Fires at a time of day, or at the times of a cron expression. */
+export class TimeWatch extends ClockWatch<TimeTrigger> {
+  protected override nextAfter(afterMs: number): number | undefined {
+    const { at, cron, days, time_zone: timeZone = this.ports.timeZone } = this.trigger;
+    if (cron !== undefined) return nextCronTime({ cron, timeZone }, afterMs);
+    return at === undefined ? undefined : nextLocalTime({ at, days, timeZone }, afterMs);
+  }
+
+  protected override facts(): JsonObject {
+    return {};
+  }
+}
+
+/** Fires at an event of the sun. Where the place of the hub is not known, and on days without the event, nothing fires. */
+export class SunWatch extends ClockWatch<SunTrigger> {
+  /** The next moment, with the moment after which it was searched: it is not computed anew each minute. */
+  #found: { readonly afterMs: number; readonly nextMs: number | undefined; readonly place: string } | undefined;
+
+  protected override nextAfter(afterMs: number): number | undefined {
+    const place = this.ports.house.place();
+    if (!place) return undefined;
+    const key = `${place.latitude} ${place.longitude}`;
+    const found = this.#found;
+    if (found?.place === key && afterMs >= found.afterMs && afterMs < (found.nextMs ?? found.afterMs + DAY_MS)) return found.nextMs;
+    const { event, offset_minutes: offsetMinutes = 0 } = this.trigger;
+    const nextMs = nextSunMoment({ event, offsetMinutes }, place, afterMs);
+    this.#found = { afterMs, nextMs, place: key };
+    return nextMs;
+  }
+
+  override update(trigger: Trigger): void {
+    this.#found = undefined;
+    super.update(trigger);
+  }
+
+  protected override facts(): JsonObject {
+    return { event: this.trigger.event };
+  }
+}
+
+/** Fires at an interval, counted from the start of the hub or of the agent. */
+export class IntervalWatch extends Watch<IntervalTrigger> {
+  #dueMs: number | undefined;
+
+  override get dueMs(): number | undefined {
+    return this.#dueMs;
+  }
+
+  override start(): void {
+    this.#dueMs = this.ports.clock.now() + this.trigger.seconds * 1000;
+    this.cancel = this.ports.clock.after(this.trigger.seconds * 1000, () => {
+      this.start();
+      this.fire();
+    });
+  }
+
+  override update(trigger: Trigger): void {
+    const { seconds } = this.trigger;
+    super.update(trigger);
+    if (this.trigger.seconds === seconds) return;
+    this.stop();
+    this.start();
+  }
+}

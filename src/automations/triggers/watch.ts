@@ -1,0 +1,145 @@
+import { type Clock, isoTime, type TrustedTime } from '../../core/clock.ts';
+import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
+import type { ReadingStore } from '../../core/devices/sensor-readings.ts';
+import type { EventBus, EventListener, EventType } from '../../core/events.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
+import type { Trigger } from '../automation-schema.ts';
+import type { Place } from './sun-times.ts';
+
+/** Maximum age of a report in milliseconds. Older reports are ignored, because a device sends missed events again after an interruption. */
+export const MAX_REPORT_AGE_MS = 60_000;
+
+/** One firing of a trigger. */
+export interface Firing {
+  readonly trigger: Trigger;
+  /** The values that actions may refer to. */
+  readonly facts: JsonObject;
+  /** Time of the firing, by the monotonic clock. */
+  readonly atMs: number;
+  /** Returns whether the cause of the firing still holds. Called for a run that had to wait. */
+  holds(): boolean;
+}
+
+/** Port: what is known about the house beside its devices. */
+export interface HouseState {
+  /** Returns the value of a flag; undefined if it is not set. */
+  flag(name: string): Json | undefined;
+  /** Returns where a person is; undefined if nobody said so yet. */
+  presenceOf(person: string): Presence | undefined;
+  /** Returns the persons whose presence is known. */
+  persons(): readonly string[];
+  /** Returns where the hub is; undefined if that is not configured. */
+  place(): Place | undefined;
+}
+
+/** Whether a person is at home. */
+export type Presence = 'home' | 'away';
+
+/** The parts of the hub from which triggers and conditions are read. */
+export interface WatchPorts {
+  readonly clock: Clock;
+  readonly index: EventIndex;
+  readonly readings: Pick<ReadingStore, 'current'>;
+  readonly devices: Pick<DeviceDirectory, 'get'>;
+  readonly time: Pick<TrustedTime, 'isTrusted'>;
+  readonly house: HouseState;
+  /** Default IANA time zone of triggers and conditions. */
+  readonly timeZone: string;
+}
+
+/** Something that happens to one automation alone, which no event tells. */
+export type Delivery = { readonly type: 'hub_start' } | { readonly type: 'webhook'; readonly name: string; readonly body: Json };
+
+/** Watches for one trigger of one automation between `start` and `stop`. */
+export abstract class Watch<T extends Trigger = Trigger> {
+  protected readonly ports: WatchPorts;
+  protected trigger: T;
+  protected cancel = () => {};
+  readonly #onFiring: (firing: Firing) => void;
+
+  constructor(ports: WatchPorts, trigger: T, onFiring: (firing: Firing) => void) {
+    this.ports = ports;
+    this.trigger = trigger;
+    this.#onFiring = onFiring;
+  }
+
+  /** When the watch fires next, milliseconds since 1970; undefined if that does not depend on the time alone. */
+  get dueMs(): number | undefined {
+    return undefined;
+  }
+
+  abstract start(): void;
+
+  stop(): void {
+    this.cancel();
+  }
+
+  /** Takes what happens to this automation alone. Returns whether the watch waits for it. */
+  deliver(_delivery: Delivery): boolean {
+    return false;
+  }
+
+  /** Replaces the trigger with a trigger of the same type. The watch keeps the last known state and compares the next report with it. */
+  update(trigger: Trigger): void {
+    this.trigger = trigger as T;
+  }
+
+  protected fire(facts: JsonObject = {}, holds: Firing['holds'] = () => true): void {
+    const { clock } = this.ports;
+    const common = { type: this.trigger.type, at: isoTime(clock.now()) };
+    this.#onFiring({ trigger: this.trigger, facts: { ...common, ...facts }, atMs: clock.monotonic(), holds });
+  }
+}
+
+/** Passes each event to the handlers for its type and subject, with one look-up. Listens to the bus only while there are handlers. */
+export class EventIndex {
+  readonly #events: EventBus;
+  readonly #handlers = new Map<string, Set<EventListener>>();
+  #stop: (() => void) | undefined;
+
+  constructor(events: EventBus) {
+    this.#events = events;
+  }
+
+  stop(): void {
+    this.#handlers.clear();
+    this.#unlisten();
+  }
+
+  /** Calls the handler for each event of a type about a subject. The returned function removes the handler. */
+  on(type: EventType, subject: string, handler: EventListener): () => void {
+    return this.#add(keyOf(type, subject), handler);
+  }
+
+  /** Calls the handler for each event of a type. */
+  onAny(type: EventType, handler: EventListener): () => void {
+    return this.#add(keyOf(type, ANY), handler);
+  }
+
+  #add(key: string, handler: EventListener): () => void {
+    const handlers = this.#handlers.get(key) ?? new Set();
+    this.#handlers.set(key, handlers.add(handler));
+    this.#stop ??= this.#events.listen((event) => {
+      for (const subject of [event.subject, ANY]) {
+        for (const one of [...(this.#handlers.get(keyOf(event.type, subject)) ?? [])]) one(event);
+      }
+    });
+    return () => {
+      handlers.delete(handler);
+      if (handlers.size === 0) this.#handlers.delete(key);
+      if (this.#handlers.size === 0) this.#unlisten();
+    };
+  }
+
+  #unlisten(): void {
+    this.#stop?.();
+    this.#stop = undefined;
+  }
+}
+
+/** Stands for every subject. No subject is empty. */
+const ANY = '';
+
+function keyOf(type: EventType, subject: string): string {
+  return `${type} ${subject}`;
+}
