@@ -52,7 +52,8 @@ export class Automation {
 
   start(): void {
     this.#watches = this.#plan.triggers.map((trigger) => createWatch(trigger, this.#ports, (firing) => this.#onFiring(firing)));
-    for (const watch of this.#watches) watch.start();
+    const { lastRunAtMs = 0, running } = this.#ports.agents.get(this.#id) ?? {};
+    for (const watch of this.#watches) watch.start(Math.max(lastRunAtMs, running?.startedAtMs ?? 0));
   }
 
   /** Goes on with a run that waited when the hub stopped. */

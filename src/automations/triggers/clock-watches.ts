@@ -10,17 +10,24 @@ import { Watch } from './watch.ts';
 const MAX_LATE_MS = 30_000;
 /** If the clock is set back by at most this many milliseconds, a time that has already fired does not fire again. */
 const SET_BACK_MS = 3_600_000;
-const DAY_MS = 86_400_000;
+/** If no moment was found, it is searched again after this time, in milliseconds. */
+const SEARCHED_AGAIN_MS = 86_400_000;
+
+/** The first moment after a moment; undefined if there is none. Both in milliseconds since 1970. */
+interface Found {
+  readonly afterMs: number;
+  readonly nextMs: number | undefined;
+}
 
 /** Fires at moments of the wall clock. A missed moment is skipped, and nothing fires while the clock is not trusted. */
 abstract class ClockWatch<T extends Trigger> extends Watch<T> {
-  #dueMs: number | undefined;
+  #found: Found | undefined;
   #firedMs = 0;
   /** The time that the clock showed when it was last read. */
   #seenMs = 0;
 
   override get dueMs(): number | undefined {
-    return this.#dueMs;
+    return this.#found?.nextMs;
   }
 
   /** Returns the first moment after `afterMs` at which the trigger fires; undefined if there is none. */
@@ -28,28 +35,43 @@ abstract class ClockWatch<T extends Trigger> extends Watch<T> {
 
   protected abstract facts(): JsonObject;
 
-  override start(): void {
-    const { clock } = this.ports;
-    const nowMs = clock.now();
-    if (nowMs < this.#seenMs - SET_BACK_MS) this.#firedMs = 0;
-    this.#seenMs = nowMs;
-    this.#dueMs = this.nextAfter(Math.max(nowMs, this.#firedMs));
-    this.cancel = clock.after(Math.min(MAX_TIMER_MS, (this.#dueMs ?? Infinity) - nowMs), () => this.#onTimer());
+  /** A moment up to the last run fires nothing, even if the clock was set back a little and the hub started again. */
+  override start(lastRunMs = 0): void {
+    const nowMs = this.ports.clock.now();
+    if (lastRunMs - nowMs <= SET_BACK_MS) this.#firedMs = Math.max(this.#firedMs, lastRunMs);
+    this.#wait();
   }
 
   override update(trigger: Trigger): void {
     super.update(trigger);
+    this.#found = undefined;
     this.stop();
-    this.start();
+    this.#wait();
+  }
+
+  #wait(): void {
+    const { clock } = this.ports;
+    const nowMs = clock.now();
+    if (nowMs < this.#seenMs - SET_BACK_MS) this.#firedMs = 0;
+    this.#seenMs = nowMs;
+    this.#find(Math.max(nowMs, this.#firedMs));
+    this.cancel = clock.after(Math.min(MAX_TIMER_MS, (this.dueMs ?? Infinity) - nowMs), () => this.#onTimer());
+  }
+
+  /** Finds the next moment, unless the one that was found before still is the next. */
+  #find(afterMs: number): void {
+    const found = this.#found;
+    if (found && afterMs >= found.afterMs && afterMs < (found.nextMs ?? found.afterMs + SEARCHED_AGAIN_MS)) return;
+    this.#found = { afterMs, nextMs: this.nextAfter(afterMs) };
   }
 
   #onTimer(): void {
     const nowMs = this.ports.clock.now();
-    const dueMs = this.#dueMs;
+    const { dueMs } = this;
     const isDue = dueMs !== undefined && nowMs >= dueMs;
     if (isDue) this.#firedMs = dueMs;
     // The next timer is started before `fire`, because `fire` stops this watch if the agent's token has ended.
-    this.start();
+    this.#wait();
     if (isDue && nowMs - dueMs <= MAX_LATE_MS && this.ports.time.isTrusted()) this.fire({ ...this.facts(), at: isoTime(dueMs) });
   }
 }
@@ -69,24 +91,10 @@ export class TimeWatch extends ClockWatch<TimeTrigger> {
 
 /** Fires at an event of the sun. Where the place of the hub is not known, and on days without the event, nothing fires. */
 export class SunWatch extends ClockWatch<SunTrigger> {
-  /** The next moment, with the moment after which it was searched: it is not computed anew each minute. */
-  #found: { readonly afterMs: number; readonly nextMs: number | undefined; readonly place: string } | undefined;
-
   protected override nextAfter(afterMs: number): number | undefined {
     const place = this.ports.house.place();
-    if (!place) return undefined;
-    const key = `${place.latitude} ${place.longitude}`;
-    const found = this.#found;
-    if (found?.place === key && afterMs >= found.afterMs && afterMs < (found.nextMs ?? found.afterMs + DAY_MS)) return found.nextMs;
     const { event, offset_minutes: offsetMinutes = 0 } = this.trigger;
-    const nextMs = nextSunMoment({ event, offsetMinutes }, place, afterMs);
-    this.#found = { afterMs, nextMs, place: key };
-    return nextMs;
-  }
-
-  override update(trigger: Trigger): void {
-    this.#found = undefined;
-    super.update(trigger);
+    return place && nextSunMoment({ event, offsetMinutes }, place, afterMs);
   }
 
   protected override facts(): JsonObject {

@@ -68,7 +68,8 @@ export abstract class Watch<T extends Trigger = Trigger> {
     return undefined;
   }
 
-  abstract start(): void;
+  /** Starts to watch. `lastRunMs` is when the automation ran last, milliseconds since 1970; 0 if it never did. */
+  abstract start(lastRunMs: number): void;
 
   stop(): void {
     this.cancel();
