@@ -6,7 +6,6 @@ import { STEP_MEMBERS, STEP_TYPES, STEPS_SCHEMA, type Step } from './plan/step-s
 import { TRIGGERS, type Trigger } from './plan/trigger-schema.ts';
 
 export type * from './plan/condition-schema.ts';
-export type { SunEvent } from './plan/schema-parts.ts';
 export type * from './plan/step-schema.ts';
 export type * from './plan/trigger-schema.ts';
 

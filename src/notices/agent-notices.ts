@@ -6,7 +6,8 @@ import type { NoticePublisher, Subject } from './notice-publisher.ts';
 import type { EndCause, NoticeTexts, NoticeWriter } from './texts/notice-texts.ts';
 
 const HOUR_MS = 3_600_000;
-const WARN_END_MS = 3 * 24 * HOUR_MS;
+/** How long before the end of an automation the household is told, in milliseconds. */
+const WARN_END_MS = 7 * 24 * HOUR_MS;
 const MAX_PROBLEM = 300;
 
 /** An agent of this hub, as notices know it. */
@@ -34,8 +35,8 @@ interface AgentNoticeCollaborators extends Pick<HubContext, 'clock' | 'events'> 
 }
 
 /**
- * Publishes what happens to agents: an automation failed, stopped or is about to end; an outside agent stopped. Agents that an agent made
- * are its own business.
+ * Publishes what happens to agents: an automation failed, stopped or is about to end; an outside agent stopped. Of agents that an
+ * agent made, only that an automation is about to end: it acts in the house until then, and nobody else would notice.
  */
 export class AgentNotices implements Service {
   readonly #collaborators: AgentNoticeCollaborators;
@@ -57,8 +58,7 @@ export class AgentNotices implements Service {
 
   #check(): void {
     const { agents, publisher, time } = this.#collaborators;
-    const own = agents().filter(({ parent }) => parent === undefined);
-    const subjects = own.flatMap((agent) => subjectsOf(agent, time.now()));
+    const subjects = agents().flatMap((agent) => subjectsOf(agent, time.now()));
     for (const subject of subjects) publisher.begin(subject);
     const names = new Set(subjects.map(({ name }) => name));
     for (const kind of ['automation', 'agent'] as const) publisher.endMissing(kind, names);
@@ -69,7 +69,7 @@ function subjectsOf(agent: NoticedAgent, nowMs: number): readonly Subject[] {
   const { id, type, createdAtMs } = agent;
   const kind = type === 'automation' ? 'automation' : 'agent';
   const state = stateOf(agent, nowMs);
-  if (state === undefined) return [];
+  if (state === undefined || (agent.parent !== undefined && !(state === 'ending' && isLongLived(agent)))) return [];
   const path = kind === 'automation' ? '/#/automations' : '/#/agents';
   return [{ kind, name: `${kind}/${id}/${state}/${createdAtMs}`, write: WRITERS[state](agent, kind), path }];
 }
@@ -80,6 +80,11 @@ function stateOf(agent: NoticedAgent, nowMs: number): 'stopped' | 'failing' | 'e
   if (status === 'killed' || status === 'expired') return ended && ended.by === undefined ? 'stopped' : undefined;
   if (status === 'failing' || failures > 0) return 'failing';
   return isEnding(agent, nowMs) ? 'ending' : undefined;
+}
+
+/** Returns whether an agent was made for more than a week: the end of one that was made for a day needs no notice. */
+function isLongLived({ createdAtMs, expiresAtMs = Infinity }: NoticedAgent): boolean {
+  return expiresAtMs - createdAtMs > WARN_END_MS;
 }
 
 type AgentWriter = (agent: NoticedAgent, kind: 'automation' | 'agent') => NoticeWriter;

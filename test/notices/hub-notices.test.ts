@@ -225,11 +225,28 @@ describe('of agents the hub tells', () => {
     const { become, told, clock, pass } = await agents();
     await become({ expiresAtMs: clock.now() + 30 * DAY_MS });
     await become({ id: 'endless' });
-    await pass(26 * DAY_MS);
+    await pass(22 * DAY_MS);
     expect(told()).toEqual([]);
     for (let hours = 0; hours < 26; hours++) await pass(DAY_MS / 24);
     expect(told()).toEqual([expect.stringMatching(/^automation: The automation night-watch ends on \d+ (January|February) 2026\.$/)]);
   });
+});
+
+test('that an automation of an agent ends within a week, unless it never lived longer, and nothing else of it', async () => {
+  const parts = await household({ personsFor: () => ['ann'] });
+  const { clock, events, publisher } = parts;
+  const common = { type: 'automation', status: 'active', parent: 'claude', createdAtMs: clock.now(), failures: 3 } as const;
+  const agents: readonly NoticedAgent[] = [
+    { ...common, id: 'claude/long', name: 'long', failures: 0, expiresAtMs: clock.now() + 30 * DAY_MS },
+    { ...common, id: 'claude/short', name: 'short', failures: 0, expiresAtMs: clock.now() + DAY_MS },
+    { ...common, id: 'claude/failing', name: 'failing', expiresAtMs: clock.now() + 30 * DAY_MS },
+  ];
+  const notices = new AgentNotices({ clock, time: clock, events, publisher, agents: () => agents });
+  await notices.start();
+  await parts.pass(23.1 * DAY_MS);
+  await parts.pass(0);
+  expect(toldOf(parts)).toEqual([expect.stringMatching(/^automation: The automation long ends on/)]);
+  await notices[Symbol.asyncDispose]();
 });
 
 describe('of a use of a tool that asks for it', () => {

@@ -48,7 +48,8 @@ export function lackingPermissions(behaviour: Behaviour, ports: CheckPorts): rea
 
 function observedId(about: Trigger | Condition): string {
   if ('sensor_id' in about) return `the sensor ${about.sensor_id}`;
-  return 'device_id' in about ? `the device ${about.device_id}` : `what ${about.type} looks at`;
+  if ('device_id' in about) return `the device ${about.device_id}`;
+  return 'flag' in about ? `the flag ${about.flag}` : `what ${about.type} looks at`;
 }
 
 function refusalOf(action: Action, { automation }: Behaviour, ports: CheckPorts): string | undefined {

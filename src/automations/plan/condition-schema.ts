@@ -84,8 +84,6 @@ export type FlagCondition = ConditionsByType['flag'];
 export type ReachabilityCondition = ConditionsByType['reachability'];
 /** A condition about who is at home. */
 export type PresenceCondition = ConditionsByType['presence'];
-/** A condition in CEL. */
-export type ExpressionCondition = ConditionsByType['expression'];
 /** A condition without other conditions in it. */
 export type SimpleCondition = ConditionsByType[keyof ConditionsByType];
 /** Holds if all of its conditions hold (`and`), one of them (`or`), or none of them (`not`). */

@@ -104,3 +104,20 @@ test('one more automation among 64 is checked within 50 ms of the processor', as
   console.log(`One more automation among 64: ${best.toFixed(1)} ms`);
   expect(best).toBeLessThanOrEqual(50);
 });
+
+test('a step after a wait acts later, and steps of two options of a choice never in one run', () => {
+  const later = { trigger: at('21:00'), actions: [lamp('on'), { type: 'wait', seconds: 3600 }, lamp('off')] };
+  expect(check(later)).toEqual([]);
+  expect(check({ trigger: at('22:00'), actions: [lamp('on')] }, [later])).toMatchObject([{ kind: 'opposite_effects' }]);
+  const conditions = [{ type: 'flag', flag: 'night' }];
+  const choice = { type: 'choose', options: [{ conditions, actions: [lamp('off')] }], otherwise: [lamp('on')] };
+  expect(check({ trigger: at('22:00'), actions: [choice] })).toEqual([]);
+});
+
+test('flags that exclude each other keep two automations apart, and a flag that has to be on and off never holds', () => {
+  const when = (is: boolean) => ({ type: 'flag', flag: 'vacation_mode', is });
+  const one = { trigger: at('22:00'), conditions: [when(true)], actions: [lamp('on')] };
+  expect(check({ trigger: at('22:00'), conditions: [when(false)], actions: [lamp('off')] }, [one])).toEqual([]);
+  const never = { trigger: at('22:00'), conditions: [when(true), { type: 'and', conditions: [when(false)] }], actions: [lamp('on')] };
+  expect(check(never)).toMatchObject([{ kind: 'never_holds' }]);
+});

@@ -188,7 +188,7 @@ export function automation(
   id: string,
   config: JsonObject,
   {
-    permissions = ['device:control:*', 'device:read:*', 'sensor:read:*'],
+    permissions = ['device:control:*', 'device:read:*', 'sensor:read:*', 'flag:read:*'],
     endsAtMs,
   }: { readonly permissions?: readonly string[]; readonly endsAtMs?: number } = {},
 ): CheckedAutomation {
