@@ -1,9 +1,10 @@
 import '../matter-platform.ts';
-import type { ActionContext } from '@matter/main';
+import type { ActionContext, Behavior } from '@matter/main';
 import { ThermostatServer } from '@matter/main/behaviors/thermostat';
 import type { Thermostat } from '@matter/main/clusters/thermostat';
 import { ThermostatDevice } from '@matter/main/devices/thermostat';
 import { hasRemoteActor } from '@matter/main/protocol';
+import { Status, StatusResponseError } from '@matter/main/types';
 import { request } from './bridged-request.ts';
 import { modeOf } from './bridged-units.ts';
 import { supervisorWithout } from './unstored-attributes.ts';
@@ -29,7 +30,7 @@ class BridgedHeating extends ThermostatServer.with('Heating') {
   }
 
   async #setMode(mode: Thermostat.SystemMode, ...[, context]: [Thermostat.SystemMode, ActionContext?]): Promise<void> {
-    if (isWritten(context)) await request(this, 'set_mode', { mode: modeOf(mode) });
+    if (isWritten(context)) await requestMode(this, mode);
   }
 }
 
@@ -56,8 +57,16 @@ class BridgedThermostat extends ThermostatServer.with('Heating', 'Cooling', 'Aut
   }
 
   async #setMode(mode: Thermostat.SystemMode, ...[, context]: [Thermostat.SystemMode, ActionContext?]): Promise<void> {
-    if (isWritten(context)) await request(this, 'set_mode', { mode: modeOf(mode) });
+    if (isWritten(context)) await requestMode(this, mode);
   }
+}
+
+/** Carries out the write of a mode. Refuses those that a bridge does not use, such as drying or sleep. */
+async function requestMode(behavior: Behavior, systemMode: Thermostat.SystemMode): Promise<void> {
+  const mode = modeOf(systemMode);
+  if (mode === undefined)
+    throw new StatusResponseError('A bridged thermostat has the modes off, heat, cool and auto', Status.ConstraintError);
+  await request(behavior, 'set_mode', { mode });
 }
 
 /**

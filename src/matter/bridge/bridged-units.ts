@@ -36,10 +36,9 @@ export function illuminanceOf(lux: number): number {
   return Math.round(10_000 * Math.log10(Math.max(1, lux)) + 1);
 }
 
-/** Returns the name of a SystemMode. One that a bridge does not use has its number as a name, which no thing accepts. */
-export function modeOf(systemMode: number): string {
-  const known = Object.entries(MODES).find(([, value]) => value === systemMode);
-  return known?.[0] ?? String(systemMode);
+/** Returns the name of a SystemMode; undefined for one that a bridge does not use. */
+export function modeOf(systemMode: number): string | undefined {
+  return Object.entries(MODES).find(([, value]) => value === systemMode)?.[0];
 }
 
 /** Returns the SystemMode with this name. A mode that Matter does not know counts as off. */

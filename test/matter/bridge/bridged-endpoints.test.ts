@@ -101,6 +101,19 @@ describe('a bridged thermostat', () => {
     expect(state('heating_thermostat', 'thermostat').occupiedHeatingSetpoint).toBe(before);
   });
 
+  test.each([
+    ['heating_thermostat', 3],
+    ['heating_thermostat', 7],
+    ['thermostat', 5],
+    ['thermostat', 7],
+    ['thermostat', 9],
+  ] as const)('%s refuses the mode %i, which it does not have, and does not act', async (kind, systemMode) => {
+    const before = state(kind, 'thermostat').systemMode;
+    await expect(write(kind, 'thermostat', { systemMode })).rejects.toThrow();
+    expect(calls).toEqual([]);
+    expect(state(kind, 'thermostat').systemMode).toBe(before);
+  });
+
   test('does not act for a setpoint that Matter refuses', async () => {
     await expect(write('heating_thermostat', 'thermostat', { occupiedHeatingSetpoint: 9900 })).rejects.toThrow();
     expect(calls).toEqual([]);
