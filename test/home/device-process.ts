@@ -73,7 +73,8 @@ export class DeviceProcess {
 
   async #ready(child: ChildProcess): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const failed = (): void => reject(new AtmoError('TIMEOUT', `The device process has not started within 110 s, or has ended; its log ${this.#logEnd()}`));
+    const failed = (): void =>
+      reject(new AtmoError('TIMEOUT', `The device process has not started within 110 s, or has ended; its log ${this.#logEnd()}`));
     const timer = setTimeout(failed, START_TIMEOUT_MS);
     child.once('exit', failed);
     createInterface({ input: child.stdout ?? process.stdin }).on('line', (line) => {
