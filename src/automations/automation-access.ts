@@ -4,7 +4,7 @@ import type { Clock } from '../core/clock.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import { parseDeviceId, parseSensorId } from '../core/devices/device-names.ts';
 import type { ReadingStore } from '../core/devices/sensor-readings.ts';
-import { AtmoError, toAtmoError } from '../core/errors.ts';
+import { AtmoError, invalidInput, toAtmoError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
 import type { MeshView } from '../core/mesh-view.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
@@ -90,12 +90,14 @@ function makerOf(agentId: string): string {
 
 /**
  * Throws SENSOR_NOT_FOUND or DEVICE_NOT_FOUND if a sensor or device is unknown, and the same error if the principal may not see it. Throws
- * PERMISSION_DENIED for other things that the principal may not observe, NOT_CONFIGURED if the place of the sun is not known.
+ * PERMISSION_DENIED for other things that the principal may not observe, NOT_CONFIGURED if the place of the sun is not known, VALIDATION_ERROR
+ * if the automation would set itself off.
  */
 export function requireVisible(plan: AutomationPlan, principal: Principal, ports: VisibilityPorts): void {
   for (const about of looksOf(plan)) {
     if (!exists(about, ports) || !canObserve(about, principal, ports.authorizer)) throw hidden(about, principal);
     if (about.type === 'sun' && ports.house.place() === undefined) throw nowhere();
+    if (about.type === 'automation_ended' && about.agent_id === principal.id) throw invalidInput('It cannot be set off by its own end');
   }
 }
 

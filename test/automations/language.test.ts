@@ -117,6 +117,13 @@ describe('triggers', () => {
     expect(codeOf(await fixture.call('set_presence', { person: 'nobody', presence: 'home' }))).toBe('NOT_FOUND');
   });
 
+  test('an automation cannot be set off by its own end', async () => {
+    const fixture = await started();
+    const config = { trigger: { type: 'automation_ended', agent_id: 'auto' }, actions: [LAMP_ON] };
+    expect(codeOf(await fixture.spawn(config, { permissions: ALL }))).toBe('VALIDATION_ERROR');
+    expect(codeOf(await fixture.spawn(config, { permissions: ALL, name: 'other' }))).toBe('success');
+  });
+
   test('the end of another automation, a scene, a decision and the start of the hub set off', async () => {
     const { fixture, post } = await atWebhook({ actions: [LAMP_ON] });
     const triggers = [
