@@ -1,8 +1,10 @@
 import { readableWords } from '../../core/devices/matter-names.ts';
 import { type Json, type JsonObject, objectsOf, textsOf } from '../../core/json.ts';
+import type { Command } from '../command.ts';
 import { parseJsonList, readInput } from '../input.ts';
 import { cellText } from '../terminal/text-table.ts';
 import { integerOperand, type ToolCommand, toolCommand } from '../tool-command.ts';
+import { deviceReplace, usesText } from './device-replace.ts';
 
 const DEVICE = { name: 'DEVICE', help: 'device id or unique name', param: 'device_id' };
 
@@ -136,18 +138,6 @@ const VERBS: readonly ToolCommand[] = [
       ].join('\n'),
   },
   {
-    name: 'device replace',
-    summary: 'put a newly added device into the place of a broken one, which leaves the home',
-    examples: ['device replace living-room-lamp new-lamp', 'device replace living-room-lamp new-lamp --confirm'],
-    tool: 'hub:replace_device',
-    operands: [
-      { name: 'OLD', help: 'id or unique name of the old device; its id if it was removed', param: 'device_id' },
-      { name: 'NEW', help: 'id or unique name of the device that was added for it', param: 'new_device_id' },
-    ],
-    options: { confirm: { help: 'also where something uses what the new device lacks', param: 'confirm' } },
-    sentence: replacementText,
-  },
-  {
     name: 'device diagnostics',
     summary: 'what a device tells of its hardware and network',
     examples: ['device diagnostics living-room-lamp'],
@@ -184,26 +174,6 @@ function namingLines({ tools_begin_with: prefix, former_beginnings: former, used
   ];
 }
 
-const OLD_DEVICE: Readonly<Record<string, string>> = {
-  left: 'The old device left this hub. Other apps that it was shared with still have it, and the new one has to be shared with them anew.',
-  forgotten:
-    'The old device did not answer and is forgotten; reset it before you use it again. Other apps that it was shared with do not have the new one yet.',
-};
-
-/** Returns what became of both devices, and what the new one cannot do that the old one could. */
-function replacementText(result: JsonObject): string {
-  const { device_id: id, former_device_id: former, old_device: old, used_by: uses } = result;
-  const lacking = [...textsOf(result.lacking_tools), ...textsOf(result.lacking_readings)];
-  const users = usesText(uses);
-  const groups = textsOf(result.groups_left);
-  return [
-    `${cellText(former)} is ${cellText(id)} now, with its name, room, grants, automations, scenes and history`,
-    ...[OLD_DEVICE[String(old)] ?? []].flat(),
-    ...(lacking.length > 0 ? [`It lacks ${lacking.map(cellText).join(', ')}${users === '' ? '' : `, which ${users} uses`}`] : []),
-    ...(groups.length > 0 ? [`It could not join the groups ${groups.join(', ')}; add it to them when it answers`] : []),
-  ].join('\n');
-}
-
 function namesText({ device_id: id, name, is_removed: isRemoved, former_names: former, used_by: uses, ...rest }: JsonObject): string {
   const called = textsOf(former).length > 0 ? `, before ${listed(former)}` : '';
   const beginnings = [rest.tools_begin_with, ...textsOf(rest.former_beginnings)];
@@ -213,12 +183,6 @@ function namesText({ device_id: id, name, is_removed: isRemoved, former_names: f
     `  tools: ${beginnings.map((one) => `${cellText(one)}_…`).join(', ')}`,
     ...(users === '' ? [] : [`  used by ${users}`]),
   ].join('\n');
-}
-
-function usesText(uses: Json | undefined): string {
-  return objectsOf(uses)
-    .map(({ kind, id }) => `${cellText(kind)} ${cellText(id)}`)
-    .join(', ');
 }
 
 /** Groups the names of a device's clusters by the kind of tools that serve them. A group contains each name once. */
@@ -233,4 +197,4 @@ function listed(texts: Json | undefined): string {
 }
 
 /** The commands that administer one device. Each calls one tool. */
-export const deviceAdminCommands = VERBS.map(toolCommand);
+export const deviceAdminCommands: readonly Command[] = [...VERBS.map(toolCommand), deviceReplace];

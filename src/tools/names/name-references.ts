@@ -50,10 +50,16 @@ export class NameReferences {
     return this.#sources
       .flatMap((source) => source())
       .flatMap(({ kind, id, content, isPlace = false }) => {
-        const as = [...new Set(stringsIn(content).filter((text) => isArea(text) || (!isPlace && isName(text))))];
+        const isUse = (text: string) => isArea(text) || (!isPlace && isName(text)) || (kind === 'scene' && isToolOf(text, wanted));
+        const as = [...new Set(stringsIn(content).filter(isUse))];
         return as.length === 0 ? [] : [{ kind, id, as, ...(isPlace && { isPlace }) }];
       });
   }
+}
+
+/** Returns whether a scene's text means a tool of the device (`toolKeyText`). */
+function isToolOf(text: string, { device }: NamesToFind): boolean {
+  return device !== undefined && text.startsWith(`${device} `);
 }
 
 function matcherOf({ device, texts, tools }: NamesToFind): (text: string) => boolean {

@@ -96,12 +96,14 @@ interface ReplaceOptions {
   readonly device: DeviceView;
   /** The devices that may take its place. */
   readonly candidates: readonly DeviceView[];
+  /** What goes on with the new device, in words; empty if nothing uses the old one, or while that is not known. */
+  readonly users: string;
   readonly onClose: () => void;
   readonly onReplace: (choice: { readonly by: string; readonly isConfirmed: boolean }) => void;
 }
 
-/** Returns the dialog in which a person chooses the device that takes the place of this one. */
-export function replaceDialog({ device, candidates, onClose, onReplace }: ReplaceOptions): TemplateResult {
+/** Returns the dialog in which a person chooses the device that takes the place of this one. It says what moves, and that it is final. */
+export function replaceDialog({ device, candidates, users, onClose, onReplace }: ReplaceOptions): TemplateResult {
   const submit = (event: SubmitEvent) => {
     const { by = '', confirm } = formValues(event);
     closeDialog(event);
@@ -112,13 +114,19 @@ export function replaceDialog({ device, candidates, onClose, onReplace }: Replac
   return modalDialog(
     { title, onClose },
     html`<form class="stack" @submit=${submit}>
-      <p>${text('devices.replace_about')}</p>
+      <p><span class="label">${text('devices.replace_old')}</span><br /><bdi>${titleOf(device)}</bdi></p>
       <label class="field"><span class="label">${text('devices.replace_by')}</span>
-        <select name="by" required>${candidates.map(({ id, name, area }) => html`<option value=${id}>${area === null ? name : `${name} – ${area}`}</option>`)}</select></label>
+        <select name="by" required>${candidates.map((one) => html`<option value=${one.id}>${titleOf(one)}</option>`)}</select></label>
+      <p>${text('devices.replace_about')}${users === '' ? nothing : ` ${text('devices.replace_uses', { users })}`}</p>
+      <p><strong>${text('devices.replace_final', { name: device.name })}</strong></p>
       <label class="check"><input type="checkbox" name="confirm" /><span>${text('devices.replace_confirm')}</span></label>
       <footer><button type="button" class="button" @click=${closeDialog}>${text('forms.cancel')}</button><button type="submit" class="button danger">${text('devices.replace')}</button></footer>
     </form>`,
   );
+}
+
+function titleOf({ name, area }: DeviceView): string {
+  return area === null ? name : `${name} – ${area}`;
 }
 
 interface ShareOptions {

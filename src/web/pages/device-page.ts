@@ -15,7 +15,7 @@ import { PageElement } from '../components/page-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
 import { lazyContent } from '../components/text-block.ts';
 import { toolTitle } from '../components/tool-form.ts';
-import { text, textWith } from '../texts/text.ts';
+import { hasText, text, textWith } from '../texts/text.ts';
 import { CallCompletion } from './call-completion.ts';
 import { editDialog, leavingWith, removeDialog, replaceDialog, type ShareCode, shareCodeOf, shareDialog } from './device-dialogs.ts';
 import { readingsCard } from './device-readings.ts';
@@ -39,6 +39,7 @@ export class DevicePage extends PageElement {
     shown: { state: true },
     code: { state: true },
     formerly: { state: true },
+    users: { state: true },
   };
   declare tab: Tab;
   declare dialog: 'edit' | 'remove' | 'replace' | 'share' | undefined;
@@ -47,6 +48,8 @@ export class DevicePage extends PageElement {
   declare code: ShareCode | undefined;
   /** The removed device that is probably the same physical device as this one. */
   declare formerly: JsonObject | undefined;
+  /** What uses the device or its names, in words, for the dialog that replaces it. */
+  declare users: string;
   readonly #completion = new CallCompletion({ get: (path) => this.app.hub.get(path) }, () => this.requestUpdate());
   readonly #act = async (call: TileCall): Promise<void> => void (await this.callTool(this.#completion.completeCall(call)));
 
@@ -63,6 +66,7 @@ export class DevicePage extends PageElement {
     this.code = undefined;
     this.dialog = undefined;
     this.formerly = undefined;
+    this.users = '';
     void this.#recognise();
   }
 
@@ -115,7 +119,7 @@ export class DevicePage extends PageElement {
     if (device.reachability !== 'unreachable' || device.kind !== 'node') return nothing;
     return html`<div class="alert" role="group" aria-label=${text('devices.replace')}>${icon('info')}<div>
       <p>${textWith('devices.replace_away', { name: html`<bdi>${device.name}</bdi>` })}</p>
-      <p><button type="button" class="button" @click=${() => this.#open('replace')}>${text('devices.replace')}</button></p></div></div>`;
+      <p><button type="button" class="button" @click=${() => this.#openReplace(device)}>${text('devices.replace')}</button></p></div></div>`;
   }
 
   #actions(device: DeviceView): TemplateResult {
@@ -166,13 +170,25 @@ export class DevicePage extends PageElement {
           label: text('devices.replace_label', { name: device.name }),
           params: { new_device_id: by, confirm: isConfirmed },
         });
-      return replaceDialog({ device, candidates: replacementsFor(device, this.app.store.state.devices), onClose, onReplace: replace });
+      const candidates = replacementsFor(device, this.app.store.state.devices);
+      return replaceDialog({ device, candidates, users: this.users, onClose, onReplace: replace });
     }
     return this.dialog === 'share' && this.code ? shareDialog({ device, code: this.code, hub: this.app.hub, onClose }) : nothing;
   }
 
   #open(dialog: DevicePage['dialog']): void {
     this.dialog = dialog;
+  }
+
+  /** Opens the dialog at once, and shows what uses the device when the hub has said it. */
+  #openReplace({ id }: DeviceView): void {
+    this.#open('replace');
+    const load = async () => {
+      const { devices } = await this.app.hub.get(`/api/v1/device-names?name=${encodeURIComponent(id)}`);
+      if (id === this.params.id) this.users = usersInWords(objectsOf(devices)[0]?.used_by);
+    };
+    // Without the right to read it, the dialog leaves it out.
+    load().catch(() => undefined);
   }
 
   async #save(device: DeviceView, { name, area }: { readonly name: string; readonly area: string }): Promise<void> {
@@ -236,13 +252,22 @@ export class DevicePage extends PageElement {
   }
 }
 
+/** Returns what uses a device or its names, such as `automation night, scene Movie`. */
+function usersInWords(usedBy: Json | undefined): string {
+  const words = objectsOf(usedBy).map(({ kind, id }) => {
+    const key = `devices.use_${String(kind)}`;
+    return hasText(key) ? text(key, { id: String(id) }) : `${String(kind)} ${String(id)}`;
+  });
+  return words.join(', ');
+}
+
 /** Returns sentences about the consequences of a new name. */
 function namingWords({ tools_begin_with: tools, former_names: former, used_by: usedBy, warnings }: JsonObject): readonly string[] {
-  const users = objectsOf(usedBy).map(({ kind, id }) => `${String(kind)} ${String(id)}`);
+  const users = usersInWords(usedBy);
   return [
     ...(typeof tools === 'string' ? [text('devices.tools_begin', { tools })] : []),
     ...(textsOf(former).length > 0 ? [text('devices.still_called', { names: textsOf(former).join(', ') })] : []),
-    ...(users.length > 0 ? [text('devices.used_by', { users: users.join(', ') })] : []),
+    ...(users === '' ? [] : [text('devices.used_by', { users })]),
     ...textsOf(warnings),
   ];
 }

@@ -112,7 +112,9 @@ test('the answer to a replacement says what became of the old device and what th
       handler,
     }),
   );
-  expect((await run(['device', 'replace', 'lamp', 'bulb', '--confirm'])).out).toBe(
+  const { out, err } = await run(['device', 'replace', 'lamp', 'bulb', '--confirm']);
+  expect(err).toContain('Leaves the home:  lamp: ');
+  expect(out).toBe(
     [
       'bulb is lamp now, with its name, room, grants, automations, scenes and history',
       'The old device did not answer and is forgotten; reset it before you use it again. Other apps that it was shared with do not have the new one yet.',
@@ -121,6 +123,45 @@ test('the answer to a replacement says what became of the old device and what th
       '',
     ].join('\n'),
   );
+});
+
+test('a replacement says at a terminal what moves and cannot be undone, and runs only after a yes', async () => {
+  const { run, registry } = makeHub();
+  const hubTool = { namespace: 'hub', permissions: ['admin:hub'] } as const;
+  const properties = { device_id: { type: 'string' }, new_device_id: { type: 'string' }, confirm: { type: 'boolean' } };
+  let replaced = 0;
+  const replace = async () => ({ device_id: 'lamp', former_device_id: 'bulb', old_device: 'left', replaced: ++replaced });
+  const permissions = ['admin:device:{device_id}'];
+  registry.register(
+    makeTool({ ...hubTool, name: 'replace_device', permissions, parameters: { type: 'object', properties }, handler: replace }),
+  );
+  const uses = [
+    { kind: 'automation', id: 'night' },
+    { kind: 'scene', id: 'Movie' },
+  ];
+  const parameters = { type: 'object', properties: { name: { type: 'string' } } };
+  const names = async () => ({ devices: [{ device_id: 'lamp', used_by: uses }] });
+  registry.register(makeTool({ ...hubTool, name: 'list_device_names', parameters, handler: names }), { replace: true });
+  const asked: string[] = [];
+  const typing = (line: string) => async (prompt: string) => {
+    asked.push(prompt);
+    return { line };
+  };
+  const refused = await run(['device', 'replace', 'lamp', 'bulb'], { askLine: typing('y') });
+  expect(refused.err.split('\n')).toEqual([
+    'Leaves the home:  lamp: lamp',
+    'Takes its place:  bulb',
+    'It gets the id, name, room, rights, groups and history of the old one, and these go on with it: automation night, scene Movie',
+    'This cannot be undone: the old device would have to be added again, as a new one',
+    'Nothing was replaced',
+    '',
+  ]);
+  expect([asked, replaced]).toEqual([['Replace it? Type yes: '], 0]);
+  const done = await run(['device', 'replace', 'lamp', 'bulb'], { askLine: typing(' Yes') });
+  expect([done.out.split('\n')[0], replaced]).toEqual([
+    'bulb is lamp now, with its name, room, grants, automations, scenes and history',
+    1,
+  ]);
 });
 
 test('diagnostics name the functions of a device in words, and clusters in the JSON', async () => {

@@ -243,6 +243,7 @@ describe.skipIf(!HAS_CHROMIUM)(`chores at the page${HAS_CHROMIUM ? '' : `: ${CHR
     expect(await away.barriers()).toEqual([]);
     expect(await dialog.getByRole('combobox', { name: 'New device' }).locator('option').allTextContents()).toContain(`${SPARE} – Hall`);
     await dialog.getByRole('combobox', { name: 'New device' }).selectOption('hall-light');
+    await dialog.getByText(`This cannot be undone: ${name}`).waitFor();
     await dialog.getByLabel(/Also if something uses/).check();
     await dialog.getByRole('button', { name: 'Replace', exact: true }).click();
     await press('Approve and do it');

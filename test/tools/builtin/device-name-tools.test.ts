@@ -77,6 +77,17 @@ describe('whoever renames a device', () => {
   });
 });
 
+test('a scene uses the device whose tools it calls, and none whose id only begins alike', async () => {
+  const { uses, call } = await hub();
+  uses.add(() => [
+    { kind: 'scene', id: 'Movie', content: ['bedroom-lamp 1/OnOff/toggle'] },
+    { kind: 'scene', id: 'Night', content: ['bedroom-lamp-2 1/OnOff/toggle'] },
+    { kind: 'automation', id: 'note', content: { text: 'bedroom-lamp is on' } },
+  ]);
+  const answer = await call('list_device_names', { name: 'bedroom-lamp' });
+  expect(answer).toMatchObject({ result: { devices: [{ used_by: [{ kind: 'scene', id: 'Movie' }] }] } });
+});
+
 test('whoever may not know of a device learns neither its id nor its name from a warning', async () => {
   const { rename } = await hub();
   const answer = rename('bedroom-lamp', 'Hall light', agent('admin:device:bedroom-lamp', 'device:read:bedroom-lamp'));
