@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { chmodSync, lstatSync, lutimesSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { debianVersion } from '../../src/hub/upgrade-record.ts';
 import { ROOT } from '../bundle.ts';
 
 const execute = promisify(execFile);
@@ -27,6 +28,7 @@ export const SECURITY_MINIMUM = '0.1.0';
 export interface DebianArchive {
   /** Folder with the files as they are to be installed; it gets `DEBIAN` and the modes and times of the package. */
   readonly root: string;
+  /** Semantic version. */
   readonly version: string;
   /** Lowest version to which a machine that had this package may go back. */
   readonly securityMinimum: string;
@@ -54,7 +56,8 @@ function writeControl({ root, version, architecture, securityMinimum }: DebianAr
   rmSync(folder, { recursive: true, force: true });
   const files = filesBelow(root);
   mkdirSync(folder);
-  const values = { version, architecture, sizeKb: String(sizeKbOf(root, files)), securityMinimum };
+  const versions = { version: debianVersion(version), securityMinimum: debianVersion(securityMinimum) };
+  const values = { ...versions, architecture, sizeKb: String(sizeKbOf(root, files)) };
   for (const name of ['control', ...MAINTAINER_SCRIPTS]) writeFilled(name, folder, values);
   const etc = files.filter((path) => path.startsWith('etc/'));
   writeFileSync(join(folder, 'conffiles'), etc.map((path) => `/${path}\n`).join(''));

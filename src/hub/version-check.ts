@@ -9,7 +9,7 @@ import type { Service } from '../core/lifecycle.ts';
 import { READS_WHOLE_HUB } from '../tools/builtin/hub-tool.ts';
 import { defineTool, INSTANT, resultSchema, TEXT } from '../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
-import { UPGRADE_REASONS, type UpgradeReason, type UpgradeRecord } from './upgrade-record.ts';
+import { debianVersion, UPGRADE_REASONS, type UpgradeReason, type UpgradeRecord } from './upgrade-record.ts';
 
 const DAY_MS = 86_400_000;
 /** Delay of the first request after the start, in milliseconds. A hub that starts has other things to do. */
@@ -125,7 +125,7 @@ export class VersionCheck implements Service {
         notes_url: newer?.notesUrl,
         checked_at: this.#checkedAtMs === undefined ? undefined : isoTime(this.#checkedAtMs),
         problem: this.#problem,
-        before: record?.step === 'settled' && record.to === running ? record.from : undefined,
+        before: record?.step === 'settled' && record.to === debianVersion(running) ? record.from : undefined,
         went_back: back && { version: back.version, reason: back.reason, at: isoTime(back.atMs), is_possible: back.isPossible },
       }),
     };

@@ -1,9 +1,17 @@
-import { mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { controlOf, preferencesWith } from '../../src/hub/offline/debian-upgrade.ts';
-import { noteStart, readStarts, readUpgradeRecord, recordFile, writeUpgradeRecord } from '../../src/hub/upgrade-record.ts';
+import { controlOf } from '../../src/hub/offline/kept-package.ts';
+import {
+  noteStart,
+  readStarts,
+  readUpgradeRecord,
+  recordFile,
+  restoreUpgradeRecord,
+  writeUpgradeRecord,
+} from '../../src/hub/upgrade-record.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'atmo-upgrade-'));
 afterAll(() => rmSync(dir, { recursive: true }));
@@ -35,22 +43,37 @@ test('root asks no other machine, whatever the file of the hub says', () => {
     writeFileSync(join(dir, 'starts.json'), JSON.stringify({ local_url: url, took_ms: [1, 'x', null] }));
     expect(readStarts(dir), url).toEqual({ tookMs: [1] });
   }
-  rmSync(join(dir, 'starts.json'));
-  symlinkSync('/dev/zero', join(dir, 'starts.json'));
-  expect(readStarts(dir)).toEqual({ tookMs: [] });
+});
+
+test.each([
+  ['a link', (path: string) => symlinkSync('/dev/zero', path)],
+  ['a link to a file', (path: string) => symlinkSync(recordFile(dir), path)],
+  ['a pipe', (path: string) => execFileSync('/usr/bin/mkfifo', [path])],
+  ['a folder', (path: string) => mkdirSync(path)],
+])('%s in the place of what the hub notes is reported to root, and not read', (_, put) => {
+  const path = join(dir, 'starts.json');
+  rmSync(path, { force: true });
+  put(path);
+  const problems: string[] = [];
+  expect(readStarts(dir, (problem) => problems.push(problem))).toEqual({ tookMs: [] });
+  expect(problems).toEqual([expect.stringContaining(`${path} is no file that the hub wrote`)]);
+  rmSync(path, { recursive: true });
+  expect(readStarts(dir, (problem) => problems.push(problem))).toEqual({ tookMs: [] });
+  expect(problems).toHaveLength(1);
+});
+
+test('an upgrade that did not take place leaves the record of the one before, or none', () => {
+  const before = { step: 'settled', from: '0.0.9', to: '0.1.0' } as const;
+  writeFileSync(join(dir, 'before.json'), JSON.stringify(before));
+  writeUpgradeRecord(dir, { step: 'installing', from: '0.1.0', to: '0.2.0' });
+  restoreUpgradeRecord(dir);
+  expect(readUpgradeRecord(dir)).toEqual(before);
+  restoreUpgradeRecord(dir);
+  expect(readUpgradeRecord(dir)).toBeUndefined();
 });
 
 test('a package is made again from what dpkg says of it, without what belongs to this machine', () => {
   const status =
     'Package: atmosphere-edge\nStatus: install ok installed\nVersion: 0.1.0\nConffiles:\n /etc/a 123\n /etc/b 456\nDescription: hub\n Long text.\n';
   expect(controlOf(status)).toBe('Package: atmosphere-edge\nVersion: 0.1.0\nDescription: hub\n Long text.\n');
-});
-
-test('apt is kept from each version that was not kept, once', () => {
-  const versions = (text: string) =>
-    [...text.matchAll(/^Package: atmosphere-edge\nPin: version (.*)\nPin-Priority: -1$/gm)].map((match) => match[1]);
-  const twice = preferencesWith('0.3.0', preferencesWith('0.2.0', ''));
-  expect(versions(twice)).toEqual(['0.2.0', '0.3.0']);
-  expect(twice).toContain('\n\nExplanation:');
-  expect(preferencesWith('0.2.0', twice)).toBe(twice);
 });

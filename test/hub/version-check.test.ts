@@ -186,6 +186,11 @@ describe('an upgrade of the package', () => {
     expect(problems.list()).toEqual([]);
   });
 
+  test('to a pre-release is known by the version of its package', async () => {
+    const { versions } = await hub({ running: '1.2.3-rc.1', upgrade: { ...upgrade, to: '1.2.3~rc.1' } });
+    expect(versions.status()).toMatchObject({ before: '1.2.2' });
+  });
+
   test('that was taken back is told with its reason, and is a problem that status shows', async () => {
     const { versions, problems } = await hub({ running: '1.2.2', upgrade: { ...upgrade, step: 'rolled-back', reason: 'no_answer' } });
     const at = '1970-01-01T00:00:05.000Z';

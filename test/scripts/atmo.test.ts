@@ -50,6 +50,27 @@ describe('scripts/atmo', () => {
     expect(atmo('atmo').text).toBe('bundle');
   });
 
+  test('runs the version before while that is being installed again, as long as its files are there', () => {
+    const program = 'usr/lib/atmosphere-edge';
+    const kept = `${program}-previous/files${at(program)}`;
+    const record = 'var/lib/atmosphere-edge-upgrade/record.json';
+    for (const folder of [program, kept]) {
+      put(`${folder}/dist/atmo.mjs`, `console.log('${folder === program ? 'new' : 'before'}', process.argv.slice(2).join('|'));`, 10);
+      mkdirSync(at(`${folder}/bin`));
+      symlinkSync(process.execPath, at(`${folder}/bin/node`));
+      mkdirSync(at(`${folder}/scripts`));
+      copyFileSync(SHIM, at(`${folder}/scripts/atmo`));
+    }
+    symlinkSync(at(`${program}/scripts/atmo`), at('atmo'));
+    expect(atmo('atmo').text).toBe('new a b|--json');
+    put(record, '{"step":"watching","from":"0.1.0","to":"0.2.0"}', 0);
+    expect(atmo('atmo').text).toBe('new a b|--json');
+    put(record, '{"step":"rolling-back","from":"0.1.0","to":"0.2.0"}', 0);
+    expect(atmo('atmo').text).toBe('before a b|--json');
+    rmSync(at(kept), { recursive: true });
+    expect(atmo('atmo').text).toBe('new a b|--json');
+  });
+
   test('says what to do when the pinned Node is missing', () => {
     rmSync(at('node_modules'), { recursive: true });
     expect(atmo()).toEqual({ status: 1, text: expect.stringContaining('scripts/setup') });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { type DebianArchive, writeDebianArchive } from '../../scripts/package/debian-archive.ts';
+import { debianVersion } from '../../src/hub/upgrade-record.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'atmo-deb-'));
 afterAll(() => rmSync(dir, { recursive: true }));
@@ -25,11 +26,11 @@ function treeOf(name: string, { mode, at }: { readonly mode: number; readonly at
   return root;
 }
 
-async function archiveOf(root: string): Promise<string> {
+async function archiveOf(root: string, version = '1.2.3'): Promise<string> {
   const file = `${root}.deb`;
   const archive: DebianArchive = {
     root,
-    version: '1.2.3',
+    version,
     securityMinimum: '1.0.0',
     architecture: 'arm64',
     time: new Date('2026-03-01T00:00:00Z'),
@@ -53,6 +54,7 @@ test('the package belongs to root, keeps the settings of its owner and names wha
   expect(ask('--field', file, 'Package', 'Version', 'Architecture')).toBe(
     'Package: atmosphere-edge\nVersion: 1.2.3\nArchitecture: arm64\n',
   );
+  expect(ask('--field', file, 'Security-Minimum')).toBe('1.0.0\n');
   expect(ask('--field', file, 'Depends')).toContain('systemd');
   expect(ask('--info', file, 'conffiles')).toBe('/etc/hub/config.yaml\n');
   expect(ask('--info', file, 'md5sums').trimEnd().split('\n')).toHaveLength(2);
@@ -60,4 +62,12 @@ test('the package belongs to root, keeps the settings of its owner and names wha
   expect(contents).toMatch(/^-rw-r--r-- root\/root .* \.\/usr\/lib\/hub\/main\.mjs$/m);
   expect(contents).toMatch(/^-rwxr-xr-x root\/root .* \.\/usr\/lib\/hub\/run$/m);
   expect(contents).toMatch(/^lrwxrwxrwx root\/root .* \.\/usr\/bin\/hub -> \.\.\/lib\/hub\/run$/m);
+});
+
+test('dpkg takes a pre-release for older than its release', async () => {
+  const file = await archiveOf(treeOf('candidate', { mode: 0o600, at: new Date() }), '1.2.3-rc.1');
+  const version = execFileSync('dpkg-deb', ['--field', file, 'Version'], { encoding: 'utf8' }).trim();
+  execFileSync('dpkg', ['--compare-versions', version, 'lt', '1.2.3']);
+  execFileSync('dpkg', ['--compare-versions', version, 'gt', '1.2.2']);
+  expect(['1.2.3', '1.2.3+b-4', '1.2.3-a-b'].map(debianVersion)).toEqual(['1.2.3', '1.2.3+b-4', '1.2.3~a-b']);
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { findCommand } from '../../src/cli/command-line.ts';
 import { COMMANDS } from '../../src/cli/command-table.ts';
+import { isOpen, recordFile, UPGRADE_DIRECTORY, type UpgradeRecord, writeUpgradeRecord } from '../../src/hub/upgrade-record.ts';
 
 const UNIT = readFileSync(join(import.meta.dirname, '../../systemd/atmosphere-edge.service'), 'utf8');
 const hasAnalyzer = spawnSync('systemd-analyze', ['--version']).status === 0;
@@ -22,6 +23,27 @@ function analyze(...args: string[]) {
   const { status, stdout, stderr } = spawnSync('systemd-analyze', args, { encoding: 'utf8' });
   return { status, text: stdout + stderr };
 }
+
+describe('the unit that watches upgrades', () => {
+  const watch = readFileSync(join(import.meta.dirname, '../../systemd/atmosphere-edge-upgrade.service'), 'utf8');
+
+  test.each(['installing', 'watching', 'rolling-back', 'settled', 'rolled-back', 'stayed'] as const)(
+    'runs at a start of the machine if something is left to do (%s)',
+    (step) => {
+      const record: UpgradeRecord = { step, from: '0.1.0', to: '0.2.0' };
+      writeUpgradeRecord(directory, record);
+      const [, command = ''] = /^ExecCondition=(.*)$/m.exec(watch) ?? [];
+      const { status } = spawnSync('sh', ['-c', command.replace(recordFile(UPGRADE_DIRECTORY), recordFile(directory))]);
+      expect(status).toBe(isOpen(record) ? 0 : 1);
+    },
+  );
+
+  test.skipIf(!hasAnalyzer)('is accepted without a warning', () => {
+    const file = join(directory, 'atmosphere-edge-upgrade.service');
+    writeFileSync(file, watch);
+    expect(analyze('verify', '--man=no', file)).toEqual({ status: 0, text: '' });
+  });
+});
 
 describe('systemd unit', () => {
   test.skipIf(!hasAnalyzer)('is accepted without a warning', () => {

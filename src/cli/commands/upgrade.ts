@@ -27,7 +27,7 @@ export const upgradeCommands: readonly Command<HubMachineIo>[] = [
   },
 ];
 
-function whyNot({ step, from }: UpgradeOutcome): string {
+function whyNot({ step, from, to }: UpgradeOutcome): string {
   if (step === 'rolling-back') return `${from} runs, but dpkg did not install it; journalctl -u atmosphere-edge-upgrade says why`;
-  return 'its files are not kept, or it has a known security hole';
+  return step === 'stayed' ? 'its files were removed' : `an upgrade to ${to} has begun in the meantime`;
 }

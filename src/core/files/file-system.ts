@@ -1,6 +1,7 @@
 import {
   closeSync,
   existsSync,
+  fchmodSync,
   fsyncSync,
   lstatSync,
   mkdirSync,
@@ -70,12 +71,22 @@ export function parseJsonFile(path: string, text?: string): unknown {
   }
 }
 
-/** Replaces the text of a file and sets its mode to 0600. After a power cut, the file has either the old or the new text. */
-export function replaceFile(path: string, text: string, platform: NodeJS.Platform = process.platform): void {
+const PRIVATE_MODE = 0o600;
+
+interface ReplaceOptions {
+  /** Permissions of the new file, whatever the umask. */
+  readonly mode?: number;
+  readonly platform?: NodeJS.Platform;
+}
+
+/** Replaces the text of a file and sets its mode, by default 0600. After a power cut, the file has either the old or the new text and mode. */
+export function replaceFile(path: string, text: string, { mode = PRIVATE_MODE, platform = process.platform }: ReplaceOptions = {}): void {
   const partial = `${path}.partial`;
   rmSync(partial, { force: true });
-  const descriptor = openSync(partial, 'wx', 0o600);
+  const descriptor = openSync(partial, 'wx', PRIVATE_MODE);
   try {
+    // The umask may have taken permissions away.
+    if (mode !== PRIVATE_MODE) fchmodSync(descriptor, mode);
     writeAll({ path: partial, descriptor, bytes: Buffer.from(text, 'utf8') });
     fsyncSync(descriptor);
   } finally {

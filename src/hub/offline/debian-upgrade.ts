@@ -1,219 +1,253 @@
-import { execFile } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import { systemClock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { readTextIfExists, replaceFile, syncPath } from '../../core/files/file-system.ts';
 import { SYSTEM_STATE_DIRECTORY } from '../../storage/state-directory.ts';
 import { answersHttp } from '../systemd.ts';
-import { readStarts, readUpgradeRecord, recordFile, UPGRADE_DIRECTORY, type UpgradeRecord, writeUpgradeRecord } from '../upgrade-record.ts';
-import { type ServiceLook, type UpgradeMachine, UpgradeWatch } from './upgrade-watch.ts';
+import {
+  readStarts,
+  readUpgradeRecord,
+  restoreUpgradeRecord,
+  UPGRADE_DIRECTORY,
+  type UpgradeRecord,
+  writeUpgradeRecord,
+} from '../upgrade-record.ts';
+import { KeptPackage } from './kept-package.ts';
+import { MachineCommands } from './machine-commands.ts';
+import { goBack, type WatchService } from './upgrade-back.ts';
+import { type Installation, type ServiceLook, type UpgradeMachine, UpgradeWatch } from './upgrade-watch.ts';
 
-const execute = promisify(execFile);
 const PACKAGE = 'atmosphere-edge';
 const SERVICE = 'atmosphere-edge.service';
-const PROGRAM = '/usr/lib/atmosphere-edge';
-/** Where the package's preinst keeps the version before: `files`, and `control` with what dpkg knows of it. */
+const WATCH = 'atmosphere-edge-upgrade.service';
+/** Where the package's preinst keeps the version before. */
 const KEPT = '/usr/lib/atmosphere-edge-previous';
 /** A unit here has precedence over that of the package (systemd.unit(5)). */
 const KEPT_UNIT = `/etc/systemd/system/${SERVICE}`;
 const UNIT_MARK = '# Runs the version before an upgrade that was not kept, until it is installed again (docs/updates.md).';
 const PREFERENCES = '/etc/apt/preferences.d/atmosphere-edge';
+/** The package's prerm says here that it has stopped a hub that ran. Without it, a hub that does not run was stopped by its owner. */
+const STOPPED_BY_DPKG = '/run/atmosphere-edge-stopped-by-dpkg';
 const HEALTH_LIMIT_MS = 2_000;
-const COMMAND_LIMIT_MS = 600_000;
+
+const report = (line: string) => process.stderr.write(`${line}\n`);
 
 /** Runs what is left to do after an upgrade of the package. Throws PERMISSION_DENIED if this is not root. */
 export async function watchUpgrade(): Promise<UpgradeRecord | undefined> {
-  return withMachine((watch) => watch.run());
+  return withMachine((machine) => new UpgradeWatch({ machine, clock: systemClock, report }).run());
 }
 
-/** Goes back to the version before the last upgrade. Throws PERMISSION_DENIED if this is not root. */
+/** Goes back to the version before the last upgrade. Throws PERMISSION_DENIED if this is not root, CONFLICT if there is no way back. */
 export async function undoUpgrade(): Promise<UpgradeRecord | undefined> {
-  return withMachine((watch) => watch.goBack());
+  return withMachine((machine) => goBack({ machine, watch: machine, clock: systemClock, report }));
 }
 
 /** Runs `work` while something keeps the process alive, since the timers of a hub do not. */
-async function withMachine<Result>(work: (watch: UpgradeWatch) => Promise<Result>): Promise<Result> {
-  const watch = debianWatch();
+async function withMachine<Result>(work: (machine: DebianUpgrade) => Promise<Result>): Promise<Result> {
+  if (process.geteuid?.() !== 0) throw new AtmoError('PERMISSION_DENIED', 'Only root installs packages: use sudo');
+  // Files of packages are for everybody to read.
+  process.umask(0o022);
   const alive = setInterval(() => undefined, 60_000);
   try {
-    return await work(watch);
+    return await work(new DebianUpgrade({ root: '/', env: process.env }));
   } finally {
     clearInterval(alive);
   }
 }
 
-function debianWatch(): UpgradeWatch {
-  if (process.geteuid?.() !== 0) throw new AtmoError('PERMISSION_DENIED', 'Only root installs packages: use sudo');
-  // Files of packages are for everybody to read.
-  process.umask(0o022);
-  const report = (line: string) => process.stderr.write(`${line}\n`);
-  return new UpgradeWatch({ machine: new DebianUpgrade(), clock: systemClock, report });
+interface DebianSystem {
+  /** Folder below which the system lies. */
+  readonly root: string;
+  /** Environment of the programs that run. */
+  readonly env: NodeJS.ProcessEnv;
 }
 
 /** A Debian with systemd, on which the hub is installed as a package. */
-class DebianUpgrade implements UpgradeMachine {
+export class DebianUpgrade implements UpgradeMachine, WatchService {
+  readonly #root: string;
+  readonly #notes: string;
+  readonly #kept: KeptPackage;
+  readonly #commands: MachineCommands;
+  #packed: string | undefined;
+
+  constructor({ root, env }: DebianSystem) {
+    this.#root = root;
+    this.#notes = this.#at(UPGRADE_DIRECTORY);
+    this.#commands = new MachineCommands(env, join(this.#notes, 'dpkg-complaints'));
+    this.#kept = new KeptPackage(this.#at(KEPT), this.#commands);
+  }
+
   record(): UpgradeRecord | undefined {
-    return readUpgradeRecord(UPGRADE_DIRECTORY);
+    return readUpgradeRecord(this.#notes);
   }
 
   note(record: UpgradeRecord): void {
-    writeUpgradeRecord(UPGRADE_DIRECTORY, record);
+    writeUpgradeRecord(this.#notes, record);
   }
 
-  forget(): void {
-    rmSync(recordFile(UPGRADE_DIRECTORY), { force: true });
-    this.finish();
+  restoreRecord(): void {
+    restoreUpgradeRecord(this.#notes);
   }
 
-  finish(): void {
-    rmSync(join(UPGRADE_DIRECTORY, 'pending'), { force: true });
+  async start(): Promise<void> {
+    await this.#commands.run('systemctl', ['start', WATCH]);
+  }
+
+  async stop(): Promise<void> {
+    await this.#commands.run('systemctl', ['stop', WATCH]);
+  }
+
+  async isRunning(): Promise<boolean> {
+    const { state } = await this.#unit(WATCH);
+    return state === 'running' || state === 'starting';
   }
 
   startsMs(): readonly number[] {
-    return readStarts(SYSTEM_STATE_DIRECTORY).tookMs;
+    return readStarts(this.#at(SYSTEM_STATE_DIRECTORY), report).tookMs;
   }
 
   async look(): Promise<ServiceLook> {
-    const { stdout } = await execute('systemctl', ['show', SERVICE, '--property=ActiveState,MainPID,NRestarts']);
-    const facts = new Map(stdout.split('\n').map((line) => line.split('=', 2) as [string, string]));
-    const state = STATES[facts.get('ActiveState') ?? ''] ?? 'starting';
-    const answers = state === 'running' && (await this.#answers());
-    return { state, answers, pid: Number(facts.get('MainPID')), restarts: Number(facts.get('NRestarts')) };
+    const unit = await this.#unit(SERVICE);
+    return { ...unit, answers: unit.state === 'running' && (await this.#answers()) };
   }
 
-  async installedVersion(): Promise<string | undefined> {
-    const { stdout } = await execute('dpkg-query', ['--status', PACKAGE]);
-    return /^Status: .* installed$/m.test(stdout) ? /^Version: (\S+)$/m.exec(stdout)?.[1] : undefined;
+  async installed(): Promise<Installation> {
+    const [state = '', version = ''] = (await this.#said('db:Status-Status', 'Version')).split(' ');
+    return { version, phase: PHASES[state] ?? 'incomplete' };
   }
 
   async configure(): Promise<'done' | 'busy'> {
-    return (await dpkg(['--configure', PACKAGE])) === 'busy' ? 'busy' : 'done';
+    return (await this.#commands.dpkg(['--configure', PACKAGE])) === 'busy' ? 'busy' : 'done';
   }
 
   async isBelowMinimum(version: string): Promise<boolean> {
-    const minimum = readTextIfExists(join(UPGRADE_DIRECTORY, 'security-minimum'))?.trim();
-    if (minimum === undefined || minimum === '') return false;
-    return execute('dpkg', ['--compare-versions', version, 'lt', minimum]).then(
-      () => true,
-      () => false,
-    );
+    const minimum = this.#minimum();
+    return minimum !== '' && this.#commands.succeeds('dpkg', ['--compare-versions', version, 'lt', minimum]);
   }
 
-  hasKept(): boolean {
-    return existsSync(join(KEPT, 'control/status')) && existsSync(join(KEPT, 'files', PROGRAM, 'bin/node'));
+  async raiseMinimum(): Promise<void> {
+    const named = await this.#said('Security-Minimum');
+    if (named === '' || !(await this.#commands.succeeds('dpkg', ['--compare-versions', named, 'gt', this.#minimum()]))) return;
+    replaceFile(join(this.#notes, 'security-minimum'), `${named}\n`, { mode: 0o644 });
+  }
+
+  hasKept(version: string): boolean {
+    return this.#kept.version() === version;
   }
 
   async runKept(): Promise<void> {
-    const own = readTextIfExists(KEPT_UNIT);
+    const own = readTextIfExists(this.#at(KEPT_UNIT));
+    const wanted = `${UNIT_MARK}\n${this.#kept.unit()}`;
     // A unit of the owner in this place stays. The hub then runs again when its package is installed.
-    if (own !== undefined && !own.startsWith(UNIT_MARK)) return;
-    const unit = readFileSync(join(KEPT, 'files/usr/lib/systemd/system', SERVICE), 'utf8');
-    replaceFile(KEPT_UNIT, `${UNIT_MARK}\n${unit.replaceAll(`${PROGRAM}/`, `${KEPT}/files${PROGRAM}/`)}`);
-    await restart();
+    if (own === wanted || (own !== undefined && !own.startsWith(UNIT_MARK))) return;
+    replaceFile(this.#at(KEPT_UNIT), wanted, { mode: 0o644 });
+    await this.#restart();
   }
 
   async installKept(): Promise<'done' | 'busy' | 'failed'> {
-    const file = join(KEPT, 'previous.deb');
-    await this.#pack(file);
-    return dpkg(['--force-downgrade', '--force-confdef', '--force-confold', '--install', file]);
+    // Packing takes a board a minute: it is done once, however long another program has the lock of dpkg.
+    this.#packed ??= await this.#kept.pack();
+    const outcome = await this.#commands.dpkg(['--force-downgrade', '--force-confdef', '--force-confold', '--install', this.#packed]);
+    if (outcome === 'failed') this.#packed = undefined;
+    return outcome;
   }
 
   avoid(version: string): void {
-    mkdirSync(dirname(PREFERENCES), { recursive: true });
-    replaceFile(PREFERENCES, preferencesWith(version, readTextIfExists(PREFERENCES) ?? ''));
-    chmodSync(PREFERENCES, 0o644);
+    this.#setAvoided((avoided) => [...new Set([...avoided, version])]);
+  }
+
+  allow(version: string): void {
+    this.#setAvoided((avoided) => avoided.filter((one) => one !== version));
   }
 
   async runInstalled(): Promise<void> {
-    if (!readTextIfExists(KEPT_UNIT)?.startsWith(UNIT_MARK)) return;
-    rmSync(KEPT_UNIT);
-    syncPath(dirname(KEPT_UNIT));
-    await restart();
+    const path = this.#at(KEPT_UNIT);
+    if (!readTextIfExists(path)?.startsWith(UNIT_MARK)) return;
+    rmSync(path);
+    syncPath(dirname(path));
+    await this.#restart();
   }
 
   discardKept(): void {
-    rmSync(KEPT, { recursive: true, force: true });
+    this.#kept.discard();
+  }
+
+  #at(path: string): string {
+    return join(this.#root, path);
+  }
+
+  /** What dpkg says of the installed package, field by field (dpkg-query(1)). */
+  async #said(...fields: readonly string[]): Promise<string> {
+    const format = fields.map((field) => `\${${field}}`).join(' ');
+    return (await this.#commands.run('dpkg-query', ['--show', `--showformat=${format}`, PACKAGE])).trim();
+  }
+
+  #minimum(): string {
+    return readTextIfExists(join(this.#notes, 'security-minimum'))?.trim() ?? '';
+  }
+
+  #setAvoided(change: (avoided: readonly string[]) => readonly string[]): void {
+    const path = this.#at(PREFERENCES);
+    const before = avoidedVersions(readTextIfExists(path) ?? '');
+    const after = change(before);
+    if (after.length === before.length) return;
+    mkdirSync(dirname(path), { recursive: true });
+    if (after.length === 0) rmSync(path);
+    else replaceFile(path, preferencesFor(after), { mode: 0o644 });
   }
 
   async #answers(): Promise<boolean> {
-    const { localUrl } = readStarts(SYSTEM_STATE_DIRECTORY);
+    const { localUrl } = readStarts(this.#at(SYSTEM_STATE_DIRECTORY));
     // The unit is active only after the hub has said that it answers.
     if (localUrl === undefined) return true;
     return answersHttp(`${localUrl}/healthz`, HEALTH_LIMIT_MS)().catch(() => false);
   }
 
-  /** Packs the kept files as the package that they were. */
-  async #pack(file: string): Promise<void> {
-    const tree = join(KEPT, 'tree');
-    rmSync(tree, { recursive: true, force: true });
-    await execute('cp', ['--archive', '--link', join(KEPT, 'files'), tree]);
-    const control = join(tree, 'DEBIAN');
-    mkdirSync(control, { mode: 0o755 });
-    for (const name of CONTROL_FILES.filter((one) => existsSync(join(KEPT, 'control', one)))) {
-      cpSync(join(KEPT, 'control', name), join(control, name));
-    }
-    writeFileSync(join(control, 'control'), controlOf(readFileSync(join(KEPT, 'control/status'), 'utf8')));
-    restoreSettings(tree, control);
-    await execute('dpkg-deb', ['--root-owner-group', '-Zzstd', '-z1', '--build', tree, file], { timeout: COMMAND_LIMIT_MS });
-    rmSync(tree, { recursive: true, force: true });
+  async #unit(name: string): Promise<Omit<ServiceLook, 'answers'>> {
+    const text = await this.#commands.run('systemctl', ['show', name, '--property=ActiveState,Job,MainPID,NRestarts']);
+    const facts = new Map(text.split('\n').map((line) => line.split('=', 2) as [string, string]));
+    const state = STATES[facts.get('ActiveState') ?? ''] ?? 'starting';
+    // At boot a service waits for others before it starts: it is inactive and has a job.
+    const isQueued = state === 'stopped' && Number(facts.get('Job') ?? 0) > 0;
+    return { state: isQueued ? 'starting' : state, pid: Number(facts.get('MainPID')), restarts: Number(facts.get('NRestarts')) };
+  }
+
+  /** Restarts the hub, from wherever its unit says now. One that its owner stopped stays so. */
+  async #restart(): Promise<void> {
+    await this.#commands.run('systemctl', ['daemon-reload']);
+    const { state } = await this.#unit(SERVICE);
+    if (state === 'stopped' && !existsSync(this.#at(STOPPED_BY_DPKG))) return;
+    // A hub that had failed too often may be started again.
+    await this.#commands.succeeds('systemctl', ['reset-failed', SERVICE]);
+    await this.#commands.run('systemctl', ['restart', '--no-block', SERVICE]);
+    rmSync(this.#at(STOPPED_BY_DPKG), { force: true });
   }
 }
 
 const STATES: Readonly<Record<string, ServiceLook['state']>> = { active: 'running', inactive: 'stopped', failed: 'failed' };
-const CONTROL_FILES = ['preinst', 'postinst', 'prerm', 'postrm', 'md5sums'];
 
-/** Returns preferences of apt (apt_preferences(5)) with which it does not install a version by itself, beside those that `text` has. */
-export function preferencesWith(version: string, text: string): string {
-  const known = [...text.matchAll(/^Pin: version (\S+)$/gm)].map(([, pinned = '']) => pinned);
-  const entries = [...new Set([...known, version])].map((pinned) =>
+/** Where the postinst has ended, dpkg may still wait for triggers of other packages (dpkg(1), "Package states"). */
+const PHASES: Readonly<Record<string, Installation['phase']>> = {
+  installed: 'complete',
+  'triggers-awaited': 'complete',
+  'triggers-pending': 'complete',
+  'half-configured': 'configuring',
+};
+
+/** Returns preferences of apt (apt_preferences(5)) with which it does not install these versions by itself. */
+export function preferencesFor(versions: readonly string[]): string {
+  const entries = versions.map((version) =>
     [
       'Explanation: this version did not come up on this machine, or its owner went back. Remove the file to try once more.',
       `Package: ${PACKAGE}`,
-      `Pin: version ${pinned}`,
+      `Pin: version ${version}`,
       'Pin-Priority: -1',
     ].join('\n'),
   );
   return `${entries.join('\n\n')}\n`;
 }
 
-/** Returns the control file of an installed package, from what `dpkg-query --status` says of it. */
-export function controlOf(status: string): string {
-  const fields = status.trimEnd().split(/\n(?! )/);
-  return `${fields.filter((field) => !/^(Status|Conffiles|Config-Version):/.test(field)).join('\n')}\n`;
-}
-
-/**
- * Puts the settings into the package as they were delivered. What the owner made of them must not pass for what was delivered: dpkg would
- * replace it at the next upgrade.
- */
-function restoreSettings(tree: string, control: string): void {
-  const delivered = join(tree, PROGRAM, 'conffiles');
-  if (!existsSync(delivered)) return;
-  cpSync(delivered, tree, { recursive: true });
-  const files = readdirSync(delivered, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  const paths = files.map(({ parentPath, name }) => join(parentPath, name).slice(delivered.length));
-  writeFileSync(join(control, 'conffiles'), paths.map((path) => `${path}\n`).join(''));
-  chmodSync(join(control, 'conffiles'), 0o644);
-}
-
-async function restart(): Promise<void> {
-  await execute('systemctl', ['daemon-reload']);
-  // A hub that had failed too often may be started again.
-  await execute('systemctl', ['reset-failed', SERVICE]).catch(() => undefined);
-  await execute('systemctl', ['restart', '--no-block', SERVICE]);
-}
-
-async function dpkg(args: readonly string[]): Promise<'done' | 'busy' | 'failed'> {
-  try {
-    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-    await execute('dpkg', [...args], { env, timeout: COMMAND_LIMIT_MS, maxBuffer: 16 * 1024 * 1024 });
-    return 'done';
-  } catch (error) {
-    const { stderr = '' } = error as { stderr?: string };
-    if (/\block(ed)?\b/.test(stderr)) return 'busy';
-    process.stderr.write(stderr);
-    return 'failed';
-  }
+function avoidedVersions(text: string): readonly string[] {
+  return [...text.matchAll(/^Pin: version (\S+)$/gm)].map(([, version = '']) => version);
 }

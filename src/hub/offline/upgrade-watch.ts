@@ -1,5 +1,5 @@
 import { type Clock, isoTime, pause } from '../../core/clock.ts';
-import type { UpgradeReason, UpgradeRecord } from '../upgrade-record.ts';
+import { isOpen, type OpenUpgrade, type UpgradeObstacle, type UpgradeReason, type UpgradeRecord } from '../upgrade-record.ts';
 
 const LOOK_MS = 1_000;
 /** A hub has come up when its health page has answered for this long from one process. */
@@ -25,34 +25,54 @@ export interface ServiceLook {
   readonly restarts: number;
 }
 
+/** What dpkg says of the package. */
+export interface Installation {
+  readonly version: string;
+  /**
+   * `configuring`: its files are all there and its postinst has begun, at the end of which it is `complete`. `incomplete`: dpkg is at work on
+   * its files or has not begun to configure it.
+   */
+  readonly phase: 'incomplete' | 'configuring' | 'complete';
+}
+
 /** Port: the machine with the package. Every action may be repeated: a power cut may come at any moment. */
 export interface UpgradeMachine {
   record(): UpgradeRecord | undefined;
   note(record: UpgradeRecord): void;
-  /** Removes the record, because no upgrade took place. */
-  forget(): void;
-  /** Notes that nothing is left to do, so that the next boot does not ask again. */
-  finish(): void;
+  /** Puts back the record that stood before this upgrade, because this one did not take place. */
+  restoreRecord(): void;
   /** How long earlier starts took, in milliseconds. */
   startsMs(): readonly number[];
   look(): Promise<ServiceLook>;
-  /** Version that dpkg has installed completely; undefined if its work was interrupted. */
-  installedVersion(): Promise<string | undefined>;
+  installed(): Promise<Installation>;
   /** Lets dpkg finish what it has unpacked. `busy`: another program uses dpkg. */
   configure(): Promise<'done' | 'busy'>;
   /** Whether a version is below the lowest one without a known security hole. */
   isBelowMinimum(version: string): Promise<boolean>;
-  /** Whether the files of the version before are there. */
-  hasKept(): boolean;
-  /** Runs the service from the kept files, also after a reboot. */
+  /** Makes the lowest version without a known security hole the one that the installed version names, if that is higher. */
+  raiseMinimum(): Promise<void>;
+  /** Whether all files of a version are kept. */
+  hasKept(version: string): boolean;
+  /** Runs the service from the kept files, also after a reboot. Does not touch a service that does so. */
   runKept(): Promise<void>;
-  /** Installs the kept version as a package. */
+  /** Installs the kept version as a package. Rejects where that cannot be begun. */
   installKept(): Promise<'done' | 'busy' | 'failed'>;
   /** Keeps apt from installing a version again by itself. */
   avoid(version: string): void;
+  /** Takes back `avoid`. */
+  allow(version: string): void;
   /** Runs the service from the installed files again. */
   runInstalled(): Promise<void>;
   discardKept(): void;
+}
+
+/** Returns why there is no way back to a version; undefined if there is one. */
+export async function obstacleTo(
+  machine: Pick<UpgradeMachine, 'isBelowMinimum' | 'hasKept'>,
+  version: string,
+): Promise<UpgradeObstacle | undefined> {
+  if (await machine.isBelowMinimum(version)) return 'minimum';
+  return machine.hasKept(version) ? undefined : 'nothing_kept';
 }
 
 interface WatchParts {
@@ -69,8 +89,9 @@ export function startLimitMs(startsMs: readonly number[]): number {
 
 /**
  * Watches an upgrade of the package until the new version has come up, else goes back to the version before: at first by running its kept
- * files, which needs no lock of dpkg, then by installing them. A run that was interrupted is taken up by the next one. It goes back once:
- * nothing is kept for the version before, so that it is not watched.
+ * files, which needs no lock of dpkg, then by installing them. It does one step after the other, each of which writes the next one into the
+ * record, so that a run that was interrupted is taken up by the next one. It goes back once: nothing is kept for the version before, so that
+ * it is not watched.
  */
 export class UpgradeWatch {
   readonly #parts: WatchParts;
@@ -83,42 +104,46 @@ export class UpgradeWatch {
   /** Does what the record says is left to do. Returns the record as it is then; undefined if there was no upgrade. */
   async run(): Promise<UpgradeRecord | undefined> {
     const { machine } = this.#parts;
-    const record = machine.record();
-    if (record?.step === 'installing') await this.#finishInstalling(record);
-    else if (record?.step === 'watching') await this.#watch(record);
-    else if (record?.step === 'rolling-back') await this.#install(record);
-    else if (record?.step === 'rolled-back') await this.#finishBack();
-    if (record?.step === 'settled' || record?.step === 'stayed') machine.finish();
-    return machine.record();
+    for (let record = machine.record(); ; record = machine.record()) {
+      if (!isOpen(record)) return record;
+      const next = await this.#next(record);
+      if (next === 'waits') return record;
+      if (next === 'none') machine.restoreRecord();
+      else machine.note(next);
+    }
   }
 
-  /** Goes back because the owner asked for it. Returns the record as it is then; undefined if there was no upgrade. */
-  async goBack(): Promise<UpgradeRecord | undefined> {
-    const record = this.#parts.machine.record();
-    if (record && record.step !== 'rolled-back') await this.#back(record, 'owner');
-    return this.#parts.machine.record();
+  /** Does a step and returns the next one. `none`: there was no upgrade. `waits`: the next start of the machine tries again. */
+  #next(record: OpenUpgrade): Promise<UpgradeRecord | 'none' | 'waits'> {
+    if (record.step === 'installing') return this.#awaitInstalled(record);
+    return record.step === 'watching' ? this.#awaitStart(record) : this.#installKept(record);
   }
 
-  /** The machine was switched off, or dpkg was killed, while it installed the new version. */
-  async #finishInstalling(record: UpgradeRecord): Promise<void> {
+  /** Waits for dpkg. If it died, as in a power cut, this finishes its work. The start is awaited from the postinst on, which waits for it too. */
+  async #awaitInstalled(record: OpenUpgrade): Promise<UpgradeRecord | 'none'> {
     const { machine, report } = this.#parts;
-    report(`The upgrade from ${record.from} to ${record.to} was interrupted`);
-    while ((await machine.configure()) === 'busy') await this.#pause(BUSY_MS);
-    const version = await machine.installedVersion();
-    const now = machine.record() ?? record;
-    if (version === record.from) machine.forget();
-    else if (version === undefined) await this.#back(now, 'not_installed');
-    else await this.#watch({ ...now, step: 'watching' });
+    for (let hasTried = false; ; ) {
+      const { version, phase } = await machine.installed();
+      if (version === record.to && phase !== 'incomplete') return { ...record, step: 'watching' };
+      if (phase === 'complete') return 'none';
+      if (hasTried) return this.#back(record, 'not_installed');
+      hasTried = (await machine.configure()) === 'done';
+      if (hasTried) report(`dpkg did not finish the upgrade from ${record.from} to ${record.to}`);
+      else await this.#pause(BUSY_MS);
+    }
   }
 
-  async #watch(record: UpgradeRecord): Promise<void> {
+  async #awaitStart(record: OpenUpgrade): Promise<UpgradeRecord> {
     const { machine, clock, report } = this.#parts;
-    machine.note(record);
     const verdict = await this.#verdict(startLimitMs(machine.startsMs()));
     if (verdict !== 'up' && verdict !== 'stopped') return this.#back(record, verdict);
-    machine.note({ ...record, step: 'settled', atMs: clock.now() });
-    machine.finish();
+    const installation = await this.#complete(record.to);
+    if (installation === 'impossible') return this.#back(record, 'not_installed');
+    if (installation === 'completed') return record;
+    machine.allow(record.to);
+    await machine.raiseMinimum();
     report(verdict === 'up' ? `${record.to} has come up` : `${record.to} is installed; the hub is stopped, so that nobody waited for it`);
+    return { ...record, step: 'settled', atMs: clock.now() };
   }
 
   async #verdict(limitMs: number): Promise<'up' | 'stopped' | UpgradeReason> {
@@ -128,7 +153,7 @@ export class UpgradeWatch {
     for (;;) {
       const { state, answers, pid, restarts } = await machine.look();
       const nowMs = clock.monotonic();
-      if (state === 'failed' || restarts >= MOST_ENDS) return 'ended';
+      if (state === 'failed' || (state !== 'stopped' && restarts >= MOST_ENDS)) return 'ended';
       if (!answers) steady = undefined;
       else if (steady?.pid !== pid) steady = { pid, sinceMs: nowMs };
       else if (nowMs - steady.sinceMs >= STEADY_MS) return 'up';
@@ -137,41 +162,72 @@ export class UpgradeWatch {
     }
   }
 
-  async #back(record: UpgradeRecord, reason: UpgradeReason): Promise<void> {
-    const { machine, clock, report } = this.#parts;
-    const decided = { ...record, reason, atMs: clock.now() };
-    report(`${record.to} is not kept: ${REASON_WORDS[reason]}`);
-    const obstacle = (await machine.isBelowMinimum(record.from)) ? 'minimum' : machine.hasKept() ? undefined : 'nothing_kept';
-    if (obstacle === undefined) {
-      machine.note({ ...decided, step: 'rolling-back' });
-      return this.#install(decided);
+  /** A hub may run that is not installed completely, because dpkg died while it configured it. `completed`: the postinst has run again. */
+  async #complete(wanted: string): Promise<'complete' | 'completed' | 'impossible'> {
+    const { machine } = this.#parts;
+    for (let hasTried = false; ; ) {
+      const { version, phase } = await machine.installed();
+      if (phase === 'complete' && version === wanted) return hasTried ? 'completed' : 'complete';
+      if (hasTried || phase === 'complete') return 'impossible';
+      hasTried = (await machine.configure()) === 'done';
+      if (!hasTried) await this.#pause(BUSY_MS);
     }
-    machine.note({ ...decided, step: 'stayed', obstacle });
-    machine.finish();
-    report(`There is no way back to ${record.from}: ${OBSTACLE_WORDS[obstacle]}`);
   }
 
-  async #install(record: UpgradeRecord): Promise<void> {
+  async #back(record: OpenUpgrade, reason: UpgradeReason): Promise<UpgradeRecord> {
+    const { machine, clock, report } = this.#parts;
+    report(`${record.to} is not kept: ${REASON_WORDS[reason]}`);
+    const decided = { ...record, reason, atMs: clock.now() };
+    const obstacle = await obstacleTo(machine, record.from);
+    return obstacle === undefined ? { ...decided, step: 'rolling-back' } : this.#stay(decided, obstacle);
+  }
+
+  #stay(record: UpgradeRecord, obstacle: UpgradeObstacle): UpgradeRecord {
+    this.#parts.report(`There is no way back to ${record.from}: ${OBSTACLE_WORDS[obstacle]}`);
+    return { ...record, step: 'stayed', obstacle };
+  }
+
+  async #installKept(record: OpenUpgrade): Promise<UpgradeRecord | 'waits'> {
     const { machine, report } = this.#parts;
-    await machine.runKept();
+    const { version, phase } = await machine.installed();
+    const isInstalled = version === record.from && phase === 'complete';
+    if (!isInstalled && !machine.hasKept(record.from)) return this.#stay(record, 'nothing_kept');
+    if (!isInstalled) await this.#runKept(record);
     machine.avoid(record.to);
-    report(`${record.from} runs again; it is being installed, too`);
+    if (!isInstalled && !(await this.#isKeptInstalled(record))) return 'waits';
+    await machine.runInstalled();
+    machine.discardKept();
+    report(`${record.from} is installed again${record.atMs === undefined ? '' : `, because of what happened at ${isoTime(record.atMs)}`}`);
+    return { ...record, step: 'rolled-back' };
+  }
+
+  async #runKept({ from }: UpgradeRecord): Promise<void> {
+    await this.#parts.machine.runKept();
+    this.#parts.report(`${from} runs again; it is being installed, too`);
+  }
+
+  /** Installs the kept version as soon as nobody else uses dpkg. Returns whether that worked. */
+  async #isKeptInstalled({ from }: UpgradeRecord): Promise<boolean> {
     for (let tries = 0; tries < INSTALL_TRIES; ) {
-      const outcome = await machine.installKept();
-      if (outcome === 'done') return this.#finishBack({ ...record, step: 'rolled-back' });
+      const outcome = await this.#tryInstall();
+      if (outcome === 'done') return true;
       if (outcome === 'failed') tries += 1;
       await this.#pause(BUSY_MS);
     }
-    report(`${record.from} runs, but dpkg did not install it; the next start of the machine tries again`);
+    this.#parts.report(
+      `${from} runs, but it was not installed; the next start of the machine tries again, as does: sudo atmo upgrade back`,
+    );
+    return false;
   }
 
-  async #finishBack(record?: UpgradeRecord): Promise<void> {
-    const { machine, report } = this.#parts;
-    if (record) machine.note(record);
-    await machine.runInstalled();
-    machine.discardKept();
-    machine.finish();
-    if (record?.atMs !== undefined) report(`${record.from} is installed again, because of what happened at ${isoTime(record.atMs)}`);
+  /** What cannot be packed is a failure like one of dpkg: without this, systemd would start the watch again for ever. */
+  async #tryInstall(): Promise<'done' | 'busy' | 'failed'> {
+    try {
+      return await this.#parts.machine.installKept();
+    } catch (error) {
+      this.#parts.report(`The kept files could not be packed as a package: ${error instanceof Error ? error.message : error}`);
+      return 'failed';
+    }
   }
 
   async #pause(delayMs: number): Promise<void> {
@@ -186,7 +242,7 @@ const REASON_WORDS: Readonly<Record<UpgradeReason, string>> = {
   owner: 'its owner wants the version before',
 };
 
-const OBSTACLE_WORDS = {
+export const OBSTACLE_WORDS: Readonly<Record<UpgradeObstacle, string>> = {
   minimum: 'it has a known security hole. Install a newer version, or see journalctl -u atmosphere-edge',
   nothing_kept: 'its files are not there. Install its package, or see journalctl -u atmosphere-edge',
-} as const;
+};

@@ -9,7 +9,8 @@ const back = (outcome: UpgradeOutcome | undefined) =>
 
 test('the version before is installed again, or the reason why not is said', async () => {
   expect(await back(OUTCOME)).toMatchObject({ code: 0, out: '0.1.0 is installed again\n' });
-  expect((await back({ ...OUTCOME, step: 'stayed' })).err).toContain('its files are not kept, or it has a known security hole');
+  expect((await back({ ...OUTCOME, step: 'stayed' })).err).toContain('its files were removed');
+  expect((await back({ ...OUTCOME, step: 'watching' })).err).toContain('an upgrade to 0.2.0 has begun in the meantime');
   expect((await back({ ...OUTCOME, step: 'rolling-back' })).err).toContain('journalctl -u atmosphere-edge-upgrade');
   expect((await back(undefined)).err).toContain('No upgrade of the package is known');
 });

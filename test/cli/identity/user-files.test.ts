@@ -96,7 +96,7 @@ describe('what other users can read', () => {
       writeFileSync(file, '{}', { mode: 0o644 });
       expect(() => requirePrivate(file, 'darwin')).toThrow(`chmod 600 ${file}`);
       expect(() => requirePrivate(file, 'win32')).not.toThrow();
-      replaceFile(file, 'new', 'win32');
+      replaceFile(file, 'new', { platform: 'win32' });
       expect(statSync(file).mode & 0o777).toBe(0o600);
     });
   });

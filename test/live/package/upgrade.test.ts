@@ -25,6 +25,11 @@ const POISON = { '0.3.0': 'process.exit(0);\n', '0.4.0': 'setInterval(() => unde
 const CLOSES_HOLE = '0.5.0';
 const VERSIONS = ['0.1.0', '0.2.0', ...Object.keys(POISON), CLOSES_HOLE];
 
+interface AgentResult {
+  readonly isError?: boolean;
+  readonly structuredContent: Record<string, unknown>;
+}
+
 let dir: string;
 let machine: DebianMachine;
 
@@ -55,7 +60,17 @@ const auditRows = async (): Promise<number> => Number(JSON.parse(await machine.m
 const publish = (version: string): Promise<string> => machine.must(`cp -r /srv/${version}/. /srv/apt/ && apt-get -q update`);
 const upgrade = () => machine.must('apt-get install --yes --only-upgrade atmosphere-edge 2>&1');
 /** Whether nothing is left to do: the hub is started once more after the version before was installed. */
-const isDone = async () => (await machine.run(`! test -e ${NOTES}/pending && systemctl is-active atmosphere-edge`)).status === 0;
+const isDone = async () =>
+  (await machine.run('! systemctl is-active atmosphere-edge-upgrade && systemctl is-active atmosphere-edge')).status === 0;
+/** What an agent gets from a program that starts `atmo mcp` with the token of that agent alone: the result of each call. */
+async function callsOf(token: string, calls: readonly object[]): Promise<readonly AgentResult[]> {
+  const hello = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'first', version: '1' } };
+  const requests = [{ method: 'initialize', params: hello }, ...calls.map((params) => ({ method: 'tools/call', params }))];
+  const lines = requests.map((request, id) => JSON.stringify({ jsonrpc: '2.0', id, ...request }));
+  machine.write('/root/requests', `${lines.join('\n')}\n`);
+  const answers = (await machine.must(`ATMO_TOKEN=${token} atmo mcp </root/requests`)).split('\n').map((line) => JSON.parse(line));
+  return calls.map((_, index) => answers.find(({ id }) => id === index + 1)?.result);
+}
 const settled = (step: string) =>
   until(async () => (await record()).step === step && (await isDone()) && (await answers()), LIMIT_MS, LOOK_MS);
 
@@ -112,8 +127,14 @@ describe.skipIf(missing !== undefined)(`upgrades of the package${missing === und
       await machine.must('cp /srv/apt/atmosphere-edge.asc /etc/apt/keyrings/');
       await publish('0.1.0');
       await machine.must('apt-get install --yes atmosphere-edge');
-      expect(await withToken(await mint('first'))).toBe('200');
+      const [overview, refused] = await callsOf(await mint('first'), [
+        { name: 'home_overview', arguments: {} },
+        { name: 'read_tool', arguments: { name: 'hub:list_tokens' } },
+      ]);
+      expect(overview?.isError ?? false).toBe(false);
       expect(performance.now() - beganMs).toBeLessThan(180_000);
+      expect(refused).toMatchObject({ isError: true, structuredContent: { code: 'TOOL_NOT_FOUND' } });
+      expect(await machine.must('atmo audit tail --agent first --json')).toContain('home_overview');
     },
     LIMIT_MS,
   );
@@ -129,7 +150,9 @@ describe.skipIf(missing !== undefined)(`upgrades of the package${missing === und
       expect(await record()).toMatchObject({ step: 'settled', from: '0.1.0', to: '0.2.0' });
       expect(await statusOf()).toMatchObject({ node_id: id });
       expect([await withToken(token), await fabric()]).toEqual(['200', keys]);
-      expect((await machine.run(`test -e ${NOTES}/pending`)).status).toBe(1);
+      expect(
+        (await machine.run('systemctl start atmosphere-edge-upgrade && systemctl is-active atmosphere-edge-upgrade')).output.trim(),
+      ).toBe('inactive');
     },
     LIMIT_MS,
   );
@@ -166,6 +189,8 @@ describe.skipIf(missing !== undefined)(`upgrades of the package${missing === und
       await upgrade();
       await until(async () => (await record()).step.startsWith('roll') && (await answers()), LIMIT_MS, LOOK_MS);
       expect(performance.now() - beganMs).toBeLessThan(120_000);
+      // The command is that of the version that runs, long before dpkg has installed it.
+      expect(await machine.must('timeout 30 atmo --version')).toMatch(/^\d/);
       await settled('rolled-back');
       expect(await record()).toMatchObject({ from: before, to: version, reason: version === '0.3.0' ? 'ended' : 'no_answer' });
       expect(await installed()).toBe(before);
@@ -196,11 +221,14 @@ describe.skipIf(missing !== undefined)(`upgrades of the package${missing === und
   );
 
   test(
-    'an older package that apt is given by hand is installed, and watched as an upgrade is',
+    'a dpkg that ends before it has configured the package leaves a hub that runs, and an older package that apt is given is watched too',
     async () => {
-      await machine.must('rm -f /etc/apt/preferences.d/atmosphere-edge');
-      await machine.must('apt-get install --yes atmosphere-edge=0.2.0 2>&1');
+      await machine.must('dpkg --unpack /srv/apt/pool/main/a/atmosphere-edge/atmosphere-edge_0.2.0_*.deb 2>&1');
       await settled('settled');
+      expect([await installed(), await machine.must('cat /etc/apt/preferences.d/atmosphere-edge')]).toEqual([
+        '0.2.0',
+        expect.not.stringContaining('Pin: version 0.2.0'),
+      ]);
       expect(await record()).toMatchObject({ from: '0.1.0', to: '0.2.0' });
       const [keys, token] = [await fabric(), await mint('downgrade')];
       await machine.must('apt-get install --yes --allow-downgrades /srv/apt/pool/main/a/atmosphere-edge/atmosphere-edge_0.1.0_*.deb 2>&1');
