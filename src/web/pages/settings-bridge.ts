@@ -1,11 +1,13 @@
 import { html, nothing, type TemplateResult } from 'lit';
+import type { Json } from '../../core/json.ts';
+import type { CallRequest } from '../app.ts';
 import { formValues } from '../components/form-values.ts';
-import { dateTimeWords } from '../components/formatting.ts';
+import { dateTimeWords, humanWords } from '../components/formatting.ts';
 import { icon } from '../components/icon.ts';
 import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { RemoteData } from '../components/remote-data.ts';
-import { text } from '../texts/text.ts';
+import { hasText, text } from '../texts/text.ts';
 import { type ShareCode, shareCodeOf, shareDialog } from './device-dialogs.ts';
 
 /** A thing that can be bridged. `type` is `board`, `output`, `scene` or a device type. */
@@ -45,11 +47,11 @@ interface EcosystemsView {
 export class SettingsBridge extends PageElement {
   readonly #bridge = new RemoteData<BridgeView>(() => this.requestUpdate());
   readonly #ecosystems = new RemoteData<EcosystemsView>(() => this.requestUpdate());
-  #code: { readonly bridge: number; readonly codes: ShareCode } | undefined;
+  #code: ShareCode | undefined;
 
   protected override connected(): readonly Stop[] {
     this.#load();
-    return [...super.connected(), this.app.calls.onEnd(({ call }) => TOOLS.has(call.tool) && this.#load())];
+    return [...super.connected(), this.app.calls.onEnd(({ call, result }) => this.#onEnd(call, result))];
   }
 
   protected override render(): TemplateResult | typeof nothing {
@@ -69,10 +71,10 @@ export class SettingsBridge extends PageElement {
 
   #thing({ name, kind, unique_id: id, reachable, suspended }: BridgeView['things'][number]): TemplateResult {
     const label = text('settings.bridge_remove', { name });
-    const remove = () => void this.callTool({ tool: 'hub:unbridge_device', params: { thing: id }, label });
+    const remove = () => void this.#call({ tool: 'hub:unbridge_device', params: { thing: id }, label });
     const state = suspended ? text(`settings.bridge_suspended_${suspended}`) : text('settings.bridge_unreachable');
     return html`<li class="row"><span class="grow"><bdi>${name}</bdi>
-        <span class="quiet">${kind.replaceAll('_', ' ')}${reachable ? '' : ` · ${state}`}</span></span>
+        <span class="quiet">${bridgedKindWords(kind)}${reachable ? '' : ` · ${state}`}</span></span>
       <button type="button" class="button small" aria-label=${label} @click=${remove}>${text('settings.bridge_take_away')}</button></li>`;
   }
 
@@ -89,7 +91,7 @@ export class SettingsBridge extends PageElement {
 
   #opener(bridge: number, count: number): TemplateResult {
     const label = count === 1 ? text('settings.bridge_open') : text('settings.bridge_open_number', { number: bridge });
-    return html`<p><button type="button" class="button" @click=${() => void this.#open(bridge, label)}>${icon('share')}${label}</button></p>`;
+    return html`<p><button type="button" class="button" @click=${() => void this.#call({ tool: OPEN, params: { bridge }, label })}>${icon('share')}${label}</button></p>`;
   }
 
   #list(ecosystems: EcosystemsView['ecosystems']): TemplateResult {
@@ -97,24 +99,30 @@ export class SettingsBridge extends PageElement {
     return html`<h3>${text('settings.ecosystems')}</h3>
       <ul class="tokens">${ecosystems.map(({ ecosystem, label: given, vendor, joined_at: at }) => {
         const label = text('settings.ecosystem_remove', { name: given === '' ? vendor : given });
-        const remove = () => void this.callTool({ tool: 'hub:remove_ecosystem', params: { ecosystem }, label });
+        const remove = () => void this.#call({ tool: 'hub:remove_ecosystem', params: { ecosystem }, label });
         return html`<li class="row"><span class="grow"><bdi>${given === '' ? vendor : given}</bdi>
             <span class="quiet">${vendor} · <code>${ecosystem}</code> · <time datetime=${at}>${dateTimeWords(at)}</time></span></span>
           <button type="button" class="button small" aria-label=${label} @click=${remove}>${text('settings.ecosystem_take_away')}</button></li>`;
       })}</ul>`;
   }
 
-  #dialog({ codes }: { readonly codes: ShareCode }): TemplateResult {
+  #dialog(code: ShareCode): TemplateResult {
     const onClose = () => {
       this.#code = undefined;
       this.#load();
     };
-    return shareDialog({ hub: this.app.hub, device: { name: text('settings.bridge_name') }, code: codes, onClose });
+    return shareDialog({ hub: this.app.hub, device: { name: text('settings.bridge_name') }, code, onClose });
   }
 
-  async #open(bridge: number, label: string): Promise<void> {
-    const codes = shareCodeOf(await this.callTool({ tool: 'hub:open_bridge', params: { bridge }, label }));
-    this.#code = codes && { bridge, codes };
+  async #call(request: CallRequest): Promise<void> {
+    this.#onEnd(request, await this.callTool(request));
+  }
+
+  /** A call that needs an approval ends later, with its result then. */
+  #onEnd({ tool }: Pick<CallRequest, 'tool'>, result: Json | undefined): void {
+    if (!TOOLS.has(tool)) return;
+    if (tool === OPEN) this.#code = shareCodeOf(result);
+    this.#load();
     this.requestUpdate();
   }
 
@@ -124,7 +132,7 @@ export class SettingsBridge extends PageElement {
     if (index === '' || !chosen) return;
     const { thing, hub, name } = chosen;
     const params = { thing, ...(hub !== undefined && { hub }), dangerous: dangerous !== undefined };
-    void this.callTool({ tool: 'hub:bridge_device', params, label: text('settings.bridge_show', { name }) });
+    void this.#call({ tool: 'hub:bridge_device', params, label: text('settings.bridge_show', { name }) });
   }
 
   #load(): void {
@@ -134,7 +142,8 @@ export class SettingsBridge extends PageElement {
   }
 }
 
-const TOOLS: ReadonlySet<string> = new Set(['hub:bridge_device', 'hub:unbridge_device', 'hub:open_bridge', 'hub:remove_ecosystem']);
+const OPEN = 'hub:open_bridge';
+const TOOLS: ReadonlySet<string> = new Set(['hub:bridge_device', 'hub:unbridge_device', OPEN, 'hub:remove_ecosystem']);
 
 function problemLine({ bridge, problem }: BridgeView['bridges'][number]): TemplateResult | typeof nothing {
   return problem === undefined ? nothing : html`<p role="alert">${text('settings.bridge_problem', { number: bridge, problem })}</p>`;
@@ -143,6 +152,11 @@ function problemLine({ bridge, problem }: BridgeView['bridges'][number]): Templa
 /** Returns the numbers of the bridges that have things. */
 function bridgesOf({ things }: Pick<BridgeView, 'things'>): readonly number[] {
   return [...new Set(things.map(({ bridge }) => bridge))].sort((a, b) => a - b);
+}
+
+function bridgedKindWords(kind: string): string {
+  const key = `settings.bridged_${kind}`;
+  return hasText(key) ? text(key) : humanWords(kind);
 }
 
 /** Returns a candidate in words: its name, what it is, and the hub that has it. */
