@@ -256,7 +256,7 @@ describe('removal', () => {
   test('it is recognised, and gets its id with all that belongs to that back when the owner says so', async () => {
     expect(await hub.result('hub:recognised_devices')).toMatchObject([{ device: 'thermostat-2', former: 'thermostat' }]);
     expect(await hub.result('hub:restore_device', { device_id: 'thermostat-2' })).toEqual({
-      restored: [{ device_id: 'thermostat', was_for_a_while: 'thermostat-2' }],
+      restored: [{ device_id: 'thermostat', former_device_id: 'thermostat-2' }],
       left: [],
     });
     expect(await deviceIds()).toContain('thermostat');

@@ -133,7 +133,7 @@ const VERBS: readonly ToolCommand[] = [
     options: { 'whole-node': { help: 'also what is behind the same bridge, but for locks, valves and the like', param: 'whole_node' } },
     sentence: ({ restored, left }) =>
       [
-        ...objectsOf(restored).map(({ device_id: id, was_for_a_while: was }) => `${cellText(was)} is ${cellText(id)} again`),
+        ...objectsOf(restored).map(({ device_id: id, former_device_id: former }) => `${cellText(former)} is ${cellText(id)} again`),
         ...(textsOf(left).length > 0 ? [`Restore these one by one, if they are the same: ${listed(left)}`] : []),
       ].join('\n'),
   },

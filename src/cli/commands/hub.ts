@@ -89,7 +89,7 @@ export const reloadConfig = requestCommand({
     const [now, later] = [textsOf(applied), textsOf(waiting)];
     return [
       now.length > 0 ? `holds from now on: ${now.join(', ')}\n` : nothingApplied(later),
-      ...(later.length > 0 ? [`after a restart: ${later.join(', ')} (sudo systemctl restart atmosphere-edge)\n`] : []),
+      ...(later.length > 0 ? [`after a restart: ${later.join(', ')} (on the hub: sudo systemctl restart atmosphere-edge)\n`] : []),
     ];
   },
 });

@@ -109,7 +109,11 @@ function restoreTool(ports: AdminPorts): RegisteredTool {
         }),
       },
       returns: resultSchema({
-        restored: { type: 'array', items: { type: 'object', required: ['device_id', 'was_for_a_while'] } },
+        restored: {
+          type: 'array',
+          description: 'Each with its id, and the former_device_id that it had until now',
+          items: { type: 'object', required: ['device_id', 'former_device_id'] },
+        },
         left: { ...TEXTS, description: 'Ids that have to be named one by one' },
       }),
     },
@@ -128,7 +132,7 @@ function restoreTool(ports: AdminPorts): RegisteredTool {
 function restore({ administration, naming }: AdminPorts, { device }: RecognisedDevice) {
   const { id } = administration.restore(device);
   naming.register.merge(device, id);
-  return { device_id: id, was_for_a_while: device };
+  return { device_id: id, former_device_id: device };
 }
 
 function commissionRequest(params: ValuesOf<typeof commissionParameters>, { areaToday }: NamingPorts): CommissionRequest {

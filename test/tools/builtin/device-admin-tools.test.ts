@@ -272,7 +272,7 @@ describe('devices that share a node', () => {
   test('former ids come back with a bridge but for locks, which are named one by one', async () => {
     const { call, recording } = room({ approvals: approved }, true);
     expect(await call('restore_device', { device_id: 'lamp-1', whole_node: true })).toMatchObject({
-      result: { restored: [{ device_id: 'old-lamp-1', was_for_a_while: 'lamp-1' }], left: ['lock-1'] },
+      result: { restored: [{ device_id: 'old-lamp-1', former_device_id: 'lamp-1' }], left: ['lock-1'] },
     });
     expect(await call('restore_device', { device_id: 'lock-1' })).toMatchObject({ status: 'success' });
     expect(recording.calls.filter(([method]) => method === 'restore')).toEqual([
