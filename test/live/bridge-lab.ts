@@ -2,7 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ClientNode } from '@matter/main/node';
+import { expect } from 'vitest';
 import { LabHost } from '../../scripts/network-lab/lab-host.ts';
+import { readApproverKey, signedDecision } from '../../src/cli/identity/approver-key.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { BareController } from '../home/bare-controller.ts';
 import type { HomeSpec } from '../home/home-spec.ts';
@@ -62,6 +64,17 @@ export class BridgeLab implements AsyncDisposable {
 interface Started {
   readonly home: VirtualHome;
   readonly controller: BareController;
+}
+
+/** Lets the owner of a hub approve what an agent asks for there. */
+export async function approve(hub: MeshHub, agent: string): Promise<void> {
+  const { approvals } = (await hub.result('hub:list_approvals')) as { approvals: readonly JsonObject[] };
+  const asked =
+    approvals.find(({ agent_id: id, state }) => id === agent && state === 'pending') ??
+    expect.unreachable(`${agent} asks for nothing: ${JSON.stringify(approvals)}`);
+  const key = readApproverKey(join(hub.stateDir, 'owner.key'));
+  const decision = signedDecision(asked, { decision: 'approve', person: 'owner', key });
+  expect((await hub.door.send(`/api/v1/approvals/${String(asked.approval_id)}`, decision)).status).toBe(200);
 }
 
 /** Returns whether an output of a hub's board is on. */
