@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import { rehearseTool } from '../../src/calls/builtin/rehearse-tool.ts';
 import { sequenceTool } from '../../src/calls/composition/steps.ts';
+import type { CallRouter, ForwardedCall } from '../../src/calls/pipeline-context.ts';
 import type { ApprovalQueue } from '../../src/core/auth/approvals.ts';
+import { AtmoError } from '../../src/core/errors.ts';
+import type { Json } from '../../src/core/json.ts';
 import { ManualClock } from '../manual-clock.ts';
+import { makePeer, RemoteToolsFake, toolOf } from '../tools/registry/remote-tools-fake.ts';
 import { agent, makePipeline, makeTool, owner, permissiveParts } from './pipeline-fixture.ts';
 
 const holder = agent('device:control:lamp-1', 'sequence:run');
@@ -79,6 +84,29 @@ describe('a rehearsal', () => {
       ['dim', 'not_known'],
     ]);
     expect(runs()).toBe(0);
+  });
+
+  test('of a tool of another hub is made by that hub, and one that is too old is said not to be known', async () => {
+    const remote = new RemoteToolsFake([toolOf(['hub-2'], {})]);
+    const asked: ForwardedCall[] = [];
+    const there = { tool: 'core:probe@1.0.0', outcome: 'would_run', risk: 'none', undo: { possible: true } };
+    const lists = { effects: [], changes: [], limits: [], skipped: [], calls: [], conflicts: [] };
+    let answer = async (): Promise<Json> => ({ ...there, ...lists });
+    const router: CallRouter = {
+      forward: async (hub, call) => {
+        asked.push(call);
+        return { result: await answer(), nodeId: hub, hops: 1 };
+      },
+    };
+    const { pipeline, registry } = makePipeline({ remote, router, mesh: { peers: () => [makePeer('hub-2')] } });
+    registry.register(rehearseTool(() => pipeline));
+    const request = { principal: owner, tool: 'probe', params: {} };
+    expect(await pipeline.rehearse(request)).toEqual({ ...there, ...lists, node_id: 'hub-2' });
+    expect(asked.map(({ tool, params }) => [tool.id, params])).toEqual([['hub:rehearse@1.0.0', { tool: 'core:probe@1.0.0', params: {} }]]);
+    answer = async () => {
+      throw new AtmoError('TOOL_NOT_FOUND', 'There is no such tool');
+    };
+    expect(await pipeline.rehearse(request)).toMatchObject({ outcome: 'not_known', node_id: 'hub-2', undo: { possible: false } });
   });
 
   test('has a limit of its own, and tells which rate limits are nearly used up', async () => {

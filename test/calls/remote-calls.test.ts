@@ -4,7 +4,7 @@ import { JobLocations } from '../../src/calls/jobs/job-directory.ts';
 import type { CallPeer, CallRouter, ForwardedCall, RemoteResult } from '../../src/calls/pipeline-context.ts';
 import { NO_GROUPS } from '../../src/core/auth/permission.ts';
 import { AtmoError, type ErrorCode } from '../../src/core/errors.ts';
-import { type RegisteredTool, unconfigured } from '../../src/tools/definition/tool-definition.ts';
+import { type RegisteredTool, RUN_ON, unconfigured } from '../../src/tools/definition/tool-definition.ts';
 import { ManualClock } from '../manual-clock.ts';
 import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
 import { NO_REMOTE_GROUPS } from '../no-device-facts.ts';
@@ -62,6 +62,20 @@ const LARGE = {
   parameters: { type: 'object', properties: { text: { type: 'string', description: 'x' } } },
   execution: { max_params_bytes: 2_000_000 },
 };
+
+describe('a tool that names the hub which has to run the call', () => {
+  test('runs there, and fails with its own error if that hub is not known or not allowed', async () => {
+    const canonicalize = () => {
+      throw new AtmoError('NODE_UNAVAILABLE', 'The hub hub-2 ran this', { [RUN_ON]: 'hub-2' });
+    };
+    const own = [makeTool({ canonicalize })];
+    const { call, router } = makeHouse({ own, others: [toolOf(['hub-2', 'hub-3'], {})] });
+    expect(await call()).toMatchObject({ status: 'success', execution: { node_id: 'hub-2' } });
+    expect(router.hubs).toEqual(['hub-2']);
+    expect(codeOf(await call({ routing: { exclude_nodes: ['hub-2'] } }))).toBe('NODE_UNAVAILABLE');
+    expect(codeOf(await makeHouse({ own, peers: [] }).call())).toBe('NODE_UNAVAILABLE');
+  });
+});
 
 describe('parameters above the bound of the hub', () => {
   const params = { text: 'x'.repeat(1_100_000) };

@@ -3,6 +3,7 @@ import { areaKey } from '../../core/devices/device-names.ts';
 import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { PeerDevice } from '../../core/mesh-view.ts';
+import { RUN_ON } from '../../tools/definition/tool-definition.ts';
 import { judgeOf, placeholdersOf } from '../../tools/definition/tool-permissions.ts';
 import { isDeviceNamed, isInRoom } from '../../tools/names/resolve-names.ts';
 import { isNamed, type Purpose, type ResolvedCall, type ValidatedCall } from '../call.ts';
@@ -23,24 +24,30 @@ interface Subject {
 }
 
 /**
- * Redirects a call to the hub that has the device: returns the call with that hub's tool of the same id. Throws AMBIGUOUS_DEVICE if several
- * reachable hubs have the tool and the device. Throws `error`, the local error, if none has both or if `error` reports no missing device.
+ * Redirects a call to the hub that has the device, or that the error names: returns the call with that hub's tool of the same id. Throws AMBIGUOUS_DEVICE if several
+ * reachable hubs have the tool and the device. Throws `error`, the local error, if none has both or if `error` is about something else.
  */
 export async function redirectToDeviceHub<P extends Purpose>(
   call: ValidatedCall<P>,
   context: StageContext,
   error: unknown,
 ): Promise<ResolvedCall<P>> {
-  const subject = NOT_FOUND_CODES.has(toAtmoError(error).code) ? subjectOf(call) : undefined;
-  if (!subject) throw error;
-  const hubs = hubsWith(subject, call, context);
+  const hubs = hubsFor(call, context, toAtmoError(error));
   const [hub] = hubs;
   if (hub === undefined) throw error;
-  if (hubs.length > 1) throw ambiguous(subject.text, hubs);
+  if (hubs.length > 1) throw ambiguous(subjectOf(call)?.text ?? '', hubs);
   const known = context.tools.awaitComplete(call.tool.id, { onlyNodes: [hub] });
   if (known) await waitForAtMost(call.request, context.clock, known);
   // `hubs` contains only the hub with the device, because other hubs may have the tool without the device.
   return { ...call, tool: { ...context.tools.resolve(call.tool.id, { onlyNodes: [hub] }), hubs: () => [hub] } };
+}
+
+/** Returns the hubs that the local error of a call leads to: those that have the device, or the hub that the error names. */
+function hubsFor(call: ValidatedCall, context: StageContext, { code, details }: AtmoError): readonly HubId[] {
+  const known = context.mesh.peers().find(({ id }) => id === details[RUN_ON]);
+  if (known) return isAllowedHub(known, call) ? [known.id] : [];
+  const subject = NOT_FOUND_CODES.has(code) ? subjectOf(call) : undefined;
+  return subject ? hubsWith(subject, call, context) : [];
 }
 
 /** Returns the device in the parameters; undefined if the tool has several device parameters, since the devices may be on two hubs. */

@@ -1,5 +1,5 @@
 import { type Json, type JsonObject, objectOf } from '../../core/json.ts';
-import type { Command } from '../command.ts';
+import { type Command, HUB_OPTION } from '../command.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
 import type { Printable } from '../terminal/blocks.ts';
 import { textTable } from '../terminal/text-table.ts';
@@ -52,6 +52,7 @@ export const undo: Command = toolCommand({
   summary: 'put devices back as they were before a call, a scene, a sequence or a run of an automation',
   examples: ['undo 4bf92f3577b34da6a3ce929d0e0e4736'],
   tool: 'hub:undo',
+  options: HUB_OPTION,
   operands: [{ name: 'TRACE', help: 'trace id, as atmo call --json and atmo audit tail --json tell it', param: 'trace_id' }],
   sentence: ({ summary }) => String(summary),
 });

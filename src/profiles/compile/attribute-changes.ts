@@ -119,6 +119,12 @@ function steppedLevel(touched: TouchedCluster): number | undefined {
   return Math.min(Math.max(now + (mode === 'Up' ? size : -size), min), max);
 }
 
+/** Returns whether the device may ignore the command because it is off; its own options decide then (§1.6.6.9). */
+function isIgnoredWhileOff(touched: TouchedCluster): boolean {
+  const executes = memberOf(touched.field('optionsOverride') ?? null, 'executeIfOff') === true;
+  return touched.live('OnOff', 'OnOff') === false && !executes;
+}
+
 /** Returns whether a light is on after a move to a level. Undefined for an unknown level, and for the lowest, which may be off (§1.6.7). */
 function isOnAt(touched: TouchedCluster, level: number | undefined): boolean | undefined {
   const lowest = touched.liveNumber('MinLevel') ?? LOWEST_LEVEL;
@@ -146,7 +152,7 @@ const LIGHT_CHANGES: Readonly<Record<string, Changes>> = {
   'OnOff.Toggle': toggle,
   'LevelControl.MoveToLevel': moveToLevel,
   'LevelControl.MoveToLevelWithOnOff': moveToLevelWithOnOff,
-  'LevelControl.Step': (t) => ({ CurrentLevel: steppedLevel(t) }),
+  'LevelControl.Step': (t) => ({ CurrentLevel: isIgnoredWhileOff(t) ? undefined : steppedLevel(t) }),
   'LevelControl.StepWithOnOff': stepWithOnOff,
   'LevelControl.MoveWithOnOff': () => unknownChanges('CurrentLevel', 'OnOff.OnOff'),
   'LevelControl.Stop': NO_CHANGE,
@@ -302,5 +308,11 @@ const MOVING_CHANGES: Readonly<Record<string, Changes>> = {
   'MicrowaveOvenControl.AddMoreTime': addCookTime,
 };
 
+/** Pausing keeps the phase and the time that is left; going on again does so too (Application Clusters §1.14.6). */
+const OPERATION_CHANGES: Readonly<Record<string, Changes>> = {
+  'OperationalState.Pause': () => ({ OperationalState: 'Paused' }),
+  'OperationalState.Resume': () => ({ OperationalState: 'Running' }),
+};
+
 /** The changes that commands and writes of Matter clusters make, by `Cluster.Element`. */
-export const KNOWN_CHANGES = { ...LIGHT_CHANGES, ...CLIMATE_CHANGES, ...MOVING_CHANGES };
+export const KNOWN_CHANGES = { ...LIGHT_CHANGES, ...CLIMATE_CHANGES, ...MOVING_CHANGES, ...OPERATION_CHANGES };

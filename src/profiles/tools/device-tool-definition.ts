@@ -57,13 +57,14 @@ function subjectOf({ capability, cluster }: DeviceTool): readonly string[] {
   return capability === undefined ? ['generic', ...readableWords(cluster).split(' ')] : [capability];
 }
 
-/** Returns the description for language models: the profile's sentence with noun, quoted name, area and endpoint label. */
+/** Returns the description for language models: the profile's sentence with noun, quoted name, area, endpoint label and warnings. */
 function describe(device: Device, tool: DeviceTool): string {
   const sentence = tool.description.replaceAll('{device}', `the ${tool.noun} ${quoted(device.name)}`);
   const area = device.area === undefined ? '' : ` In the area ${quoted(device.area)}.`;
   const part = partOf(tool);
   const danger = tool.risk === 'dangerous' ? ' Dangerous: a person has to approve the call.' : '';
-  return `${sentence}${part}${area}${danger}`;
+  const lasting = tool.isFinal ? ' Cannot be undone.' : '';
+  return `${sentence}${part}${area}${danger}${lasting}`;
 }
 
 /** Returns a sentence that names the endpoint if several endpoints have the same tool; otherwise an empty text. */

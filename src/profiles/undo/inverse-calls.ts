@@ -34,13 +34,19 @@ export function inverseCalls(
   goal: InverseGoal,
 ): readonly { readonly call: Delegation; readonly state: PredictedState }[] {
   const { state, missing } = goal;
-  if (tool.kind !== 'act' || !tool.isIdempotent) return [];
+  if (tool.kind !== 'act' || !tool.isIdempotent || needsPin(tool, state)) return [];
   return parametersFor(tool, goal).flatMap((params) => {
     const exact = exactly(tool, params, goal);
     const after = stateAfter(tool, exact, state);
     if (!after || !missing.some(({ value, raw }) => after.has(value, raw))) return [];
     return [{ call: { tool, params: exact }, state: after }];
   });
+}
+
+/** Returns whether a lock wants its PIN for the tool. The hub does not keep PINs, so it cannot give one (Application Clusters §5.2.9). */
+function needsPin({ endpoint, cluster, parameters }: DeviceTool, state: PredictedState): boolean {
+  if (cluster !== 'DoorLock' || !('pin' in propertiesOf(parameters))) return false;
+  return state.raw({ endpoint, cluster, attribute: 'RequirePinForRemoteOperation' }) === true;
 }
 
 /** Returns the state after a call; undefined if the tool refuses the parameters. */
@@ -65,17 +71,17 @@ function parametersFor({ parameters }: DeviceTool, goal: InverseGoal): readonly 
 }
 
 /**
- * Returns the values that a parameter may need: that of the wanted value with its name, else all missing ones that fit it, and its default. A
- * value that is there already may be needed too: to bring back the mode of a colour, a tool needs the hue.
+ * Returns the values that a parameter may need: that of the wanted value with its name, all missing ones that fit it, and its default. A value
+ * that is there already may be needed too: to bring back the mode of a colour, a tool needs the hue.
  */
 function valuesFor(name: string, schema: JsonSchema, { wanted, missing }: InverseGoal): readonly Json[] {
   const same = humanValues(wanted.filter(({ value }) => value.name === name)).filter((one) => fits(schema, one));
-  if (same.length > 0) return same;
-  const named = Array.isArray(schema.enum) ? (schema.enum as readonly Json[]).slice(0, MAX_TRIED_NAMES) : [];
+  const names = same.length === 0 && Array.isArray(schema.enum) ? (schema.enum as readonly Json[]) : [];
   const fitting = humanValues(missing).filter((one) => fits(schema, one));
   const usual = schema.default === undefined ? [] : [schema.default as Json];
   if (name === 'unit' || schema['x-unit'] === 's') return usual;
-  return [...new Map([...usual, ...fitting, ...named].map((value) => [JSON.stringify(value), value])).values()];
+  const all = [...same, ...usual, ...fitting, ...names.slice(0, MAX_TRIED_NAMES)];
+  return [...new Map(all.map((value) => [JSON.stringify(value), value])).values()];
 }
 
 function humanValues(values: readonly WantedValue[]): readonly Json[] {

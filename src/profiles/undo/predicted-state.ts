@@ -35,7 +35,7 @@ export class PredictedState {
   }
 
   /** Returns the raw value; undefined if it is not known. */
-  raw(value: CompiledValue): Json | undefined {
+  raw(value: Pick<CompiledValue, 'endpoint' | 'cluster' | 'attribute'>): Json | undefined {
     const known = this.#changed.get(pathOf(value));
     return known ? known.raw : this.#device.live(value.endpoint, value.cluster, value.attribute);
   }

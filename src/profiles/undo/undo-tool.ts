@@ -2,7 +2,7 @@ import { AtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { quoted } from '../../core/untrusted-text.ts';
 import { defineTool, p, TEXT, TEXTS } from '../../tools/definition/define-tool.ts';
-import type { CallerRights, RegisteredTool, ToolContext } from '../../tools/definition/tool-definition.ts';
+import { type CallerRights, type RegisteredTool, RUN_ON, type ToolContext } from '../../tools/definition/tool-definition.ts';
 import { callerView } from '../../tools/definition/tool-permissions.ts';
 import { canSeeDevice } from '../../tools/names/resolve-names.ts';
 import { callMembers, effectsOfMembers, MEMBERS_PROPERTIES, type MemberToolPorts } from '../tools/member-calls.ts';
@@ -49,8 +49,13 @@ export function undoTool(ports: UndoPorts): RegisteredTool {
       },
       returns: {
         type: 'object',
-        required: ['success', 'summary', 'counts', 'members', 'trace_id', 'undone'],
-        properties: { ...MEMBERS_PROPERTIES, trace_id: TEXT, undone: { ...TEXTS, description: 'Tools whose calls were undone' } },
+        required: ['success', 'summary', 'counts', 'members', 'trace_id', 'undone', 'elsewhere'],
+        properties: {
+          ...MEMBERS_PROPERTIES,
+          trace_id: TEXT,
+          undone: { ...TEXTS, description: 'Tools whose calls were undone' },
+          elsewhere: { ...TEXTS, description: 'Other hubs that ran calls of the trace, each of which undoes its own when it is named' },
+        },
       },
       canonicalize: (call, caller) => canonicalCall(ports, call, caller),
       effects: (call) => effectsOfMembers(planFor(ports, call).members),
@@ -65,11 +70,21 @@ export function undoTool(ports: UndoPorts): RegisteredTool {
  */
 function canonicalCall(ports: UndoPorts, call: UndoCall, caller: CallerRights): JsonObject {
   const plan = planFor(ports, call);
+  const [hub, ...others] = plan.hubs;
+  if (hub !== undefined && plan.devices.length === 0) throw ranElsewhere(hub, others);
   if (!plan.devices.every((id) => canSeeDevice(id, caller))) {
     throw new AtmoError('NOT_FOUND', 'No call with this trace id changed anything that you may know of');
   }
   requireUntouched(ports, plan, { traceId: call.trace_id, showsAgents: caller.may('admin:audit') });
   return { trace_id: call.trace_id, devices: [...plan.devices], content: plan.content };
+}
+
+/** Returns the error of a trace whose calls all ran on other hubs. If it was one hub, the call is sent there. */
+function ranElsewhere(hub: string, others: readonly string[]): AtmoError {
+  if (others.length === 0)
+    return new AtmoError('NODE_UNAVAILABLE', `The hub ${hub} ran this; it undoes it when it can be reached`, { [RUN_ON]: hub });
+  const hubs = [hub, ...others];
+  return new AtmoError('NOT_SUPPORTED', `The hubs ${hubs.join(', ')} ran this; undo it on each of them, by naming the hub`, { hubs });
 }
 
 /** Returns the plan. Throws CONFLICT if the devices have changed so that it is no longer the one with the digest of the call. */
@@ -86,7 +101,8 @@ async function run(ports: UndoPorts, call: UndoCall, context: ToolContext): Prom
   const caller = callerView(context.principal, ports.authorizer);
   requireUntouched(ports, plan, { traceId: call.trace_id, own: context.requestId, showsAgents: caller.may('admin:audit') });
   requireReachable(ports, plan);
-  const told = { trace_id: call.trace_id, undone: [...new Set(plan.calls.map(({ tool }) => tool))] };
+  const undone = plan.calls.filter(({ hub }) => hub === undefined).map(({ tool }) => tool);
+  const told = { trace_id: call.trace_id, undone: [...new Set(undone)], elsewhere: [...plan.hubs] };
   if (plan.members.length === 0) return { ...NOTHING_TO_DO, ...told };
   const answer = await callMembers(ports, { members: plan.members, others: () => [], subject: 'Undo' }, context);
   return { ...answer, members: answer.members as unknown as Json, ...told };

@@ -177,6 +177,9 @@ export interface InnerCall {
   readonly written?: JsonObject;
 }
 
+/** Detail of an error with which a tool names the hub that has to run the call instead. */
+export const RUN_ON = 'run_on';
+
 /** A device that a call for several devices would leave out. Clients get it unchanged. */
 export interface SkippedMember {
   readonly device_id: string;

@@ -4,7 +4,7 @@ import type { ApprovalStatus } from '../../../src/core/auth/approvals.ts';
 import type { DeviceDescription } from '../../../src/core/devices/device-model.ts';
 import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
-import { agent, codeOf, permissiveParts } from '../../calls/pipeline-fixture.ts';
+import { agent, codeOf, owner, permissiveParts } from '../../calls/pipeline-fixture.ts';
 import { ManualClock } from '../../manual-clock.ts';
 import { described } from '../device-fixtures.ts';
 import { JournaledHome } from './journaled-home.ts';
@@ -12,6 +12,11 @@ import { JournaledHome } from './journaled-home.ts';
 const LAMP = described('DimmableLight', { hasAllElements: true, device: { id: parseDeviceId('lamp'), area: 'Kitchen' } });
 const OTHER = described('DimmableLight', { hasAllElements: true, device: { id: parseDeviceId('other'), name: 'Other', area: 'Kitchen' } });
 const COLOR = described('ExtendedColorLight', { hasAllElements: true, device: { id: parseDeviceId('color') } });
+const THERMOSTAT = described('Thermostat', {
+  features: { Thermostat: ['HEAT', 'COOL', 'AUTO'] },
+  hasAllElements: true,
+  device: { id: parseDeviceId('heat') },
+});
 const LOCK = described('DoorLock', { hasAllElements: true, device: { id: parseDeviceId('door') } });
 const BRIGHTNESS = 'matter:dimmablelight_set_brightness';
 const [isOnPath, levelPath] = ['OnOff.OnOff', 'LevelControl.CurrentLevel'];
@@ -90,6 +95,18 @@ describe('a call is undone', () => {
     expect([stateOf(home)[0], stateOf(home, 'other')[0]]).toEqual([true, true]);
   });
 
+  test('whose outcome nobody knows, if the device shows that it acted', async () => {
+    const home = await lampHome(false);
+    const write = home.audit.record.bind(home.audit);
+    const trace = 'a-trace-of-a-killed-hub';
+    // The hub ends after the command, and finds the intent without an outcome when it starts again.
+    home.audit.record = async (entry) => write(entry.kind === 'outcome' ? { ...entry, error: 'OUTCOME_UNKNOWN', after: {} } : entry);
+    await home.parts.pipeline.call({ principal: owner, tool: 'matter:dimmablelight_turn_on', params: {}, traceId: trace });
+    expect(stateOf(home)[0]).toBe(true);
+    expect(await undo(home, trace)).toMatchObject({ result: { counts: { settled: 1 } } });
+    expect(stateOf(home)[0]).toBe(false);
+  });
+
   test('with the colour of its mode alone, since the coordinates of other modes mean nothing', async () => {
     const home = await JournaledHome.start([COLOR]);
     home.report(lit('color', true, 200)).report({
@@ -104,6 +121,28 @@ describe('a call is undone', () => {
     expect(await undo(home, trace)).toMatchObject({ status: 'success' });
     const { path, fields } = home.harness.home.invoked.at(-1) ?? {};
     expect([path?.command, fields]).toEqual(['MoveToHueAndSaturation', expect.objectContaining({ hue: 11, saturation: 201 })]);
+  });
+});
+
+describe('a rehearsal says that undo', () => {
+  const HEATING = { 'heat/1/Thermostat.OccupiedHeatingSetpoint': 2150, 'heat/1/Thermostat.OccupiedCoolingSetpoint': 2600 };
+
+  test('sets a thermostat back, though its measured temperature has the name of the parameter', async () => {
+    const home = await JournaledHome.start([THERMOSTAT]);
+    home.report({ ...HEATING, 'heat/1/Thermostat.LocalTemperature': 2050, 'heat/1/Thermostat.SystemMode': 'Heat' });
+    const params = { temperature: 23, setpoint: 'heat' } as const;
+    expect(await home.rehearse('matter:thermostat_set_temperature', params)).toMatchObject({ undo: { possible: true } });
+    const trace = await done(home, 'matter:thermostat_set_temperature', params);
+    expect(await undo(home, trace)).toMatchObject({ status: 'success' });
+    expect(stateOf(home, 'heat', ['Thermostat.OccupiedHeatingSetpoint'])).toEqual([2150]);
+  });
+
+  test('cannot unlock a lock that wants its PIN, which the hub does not keep', async () => {
+    const home = await JournaledHome.start([LOCK]);
+    home.report({ 'door/1/DoorLock.LockState': 'Unlocked', 'door/1/DoorLock.RequirePinForRemoteOperation': true });
+    expect(await home.rehearse('matter:doorlock_lock')).toMatchObject({ outcome: 'would_run', undo: { possible: false } });
+    home.report({ 'door/1/DoorLock.RequirePinForRemoteOperation': false });
+    expect(await home.rehearse('matter:doorlock_lock')).toMatchObject({ outcome: 'would_run', undo: { possible: true } });
   });
 });
 

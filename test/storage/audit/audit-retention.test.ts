@@ -43,7 +43,7 @@ describe('what is kept', () => {
 });
 
 describe('reading', () => {
-  test('filters by time, agent, tool, request and kind, newest first, across many blocks', async () => {
+  test('filters by time, agent, tool, request, trace and kind, newest first, across many blocks', async () => {
     await using fixture = new AuditFixture();
     const store = await fixture.open();
     const startMs = fixture.journal.clock.now();
@@ -62,6 +62,11 @@ describe('reading', () => {
     expect(hour).toHaveLength(402);
     const seqs = hour.map(({ seq }) => seq);
     expect(seqs).toEqual(seqs.toSorted((a, b) => b - a));
+    const [intent] = fixture.call({ requestId: 'traced', traceId: 'trace-of-one' });
+    await store.record({ ...intent, before: { lamp: { '1/OnOff/OnOff': false } } });
+    expect(store.read({ trace: 'trace-of-one', limit: 10 }).map(({ content }) => content.before)).toEqual([
+      { lamp: { '1/OnOff/OnOff': false } },
+    ]);
     expect(store.read({ before: 5, limit: 2 }).map(({ seq }) => seq)).toEqual([4, 3]);
   });
 });
