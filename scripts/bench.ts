@@ -26,7 +26,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   codec: { summary: 'taking an announcement in / one bare verification', isNetworked: false, load: () => import('./bench/codec.ts') },
   mesh: { summary: 'a call to another hub / an echo and its signatures', isNetworked: true, load: () => import('./bench/mesh.ts') },
   bridge: { summary: 'a command through a Matter bridge / to a lamp itself', isNetworked: true, load: () => import('./bench/bridge.ts') },
-  bridged: { summary: 'memory of 20 and of 100 bridged things', isNetworked: true, load: () => import('./bench/bridge-memory.ts') },
+  bridged: { summary: 'memory of 20 and of 100 bridged things', isNetworked: true, load: () => import('./bench/bridged.ts') },
   link: {
     summary: 'a request on the control stream / on a stream of its own',
     isNetworked: false,

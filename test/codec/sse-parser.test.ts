@@ -38,6 +38,23 @@ describe('an event stream', () => {
     expect(endless).toThrow(expect.objectContaining({ code: 'RESULT_INVALID' }));
   });
 
+  test('takes time in proportion to its length, also where a line has many pieces', () => {
+    const [parser, piece] = [new SseParser(), 'x'.repeat(1024)];
+    parser.push('data: ');
+    const before = process.cpuUsage();
+    for (let kibibytes = 0; kibibytes < 4 * 1024; kibibytes++) expect(parser.push(piece).length).toBe(0);
+    const [message] = parser.push('\n\n');
+    const { user, system } = process.cpuUsage(before);
+    expect(message?.data.length).toBe(4 * 1024 * 1024);
+    expect((user + system) / 1_000_000).toBeLessThan(1);
+  });
+
+  test('ends a line at a carriage return, without waiting for what follows', () => {
+    const parser = new SseParser();
+    expect(parser.push('data: a\r\r')).toEqual([{ event: 'message', data: 'a' }]);
+    expect(parser.push('\ndata: b\n\n')).toEqual([{ event: 'message', data: 'b' }]);
+  });
+
   test('has no incomplete message', () => {
     expect(new SseParser().push('data: half\n')).toEqual([]);
   });

@@ -1,10 +1,12 @@
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer as createPlainServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { hubFetch } from '../../src/cli/hub/hub-fetch.ts';
 import { OwnCertificates, TlsFiles } from '../../src/http/tls/own-certificates.ts';
@@ -100,5 +102,32 @@ describe('a request to a hub whose authority is pinned', () => {
 
   test('fails while it is read if the hub goes away', async () => {
     await expect(fetchTrusting('hub')(`${origin}/cut`, {}).then((answer) => answer.text())).rejects.toThrow();
+  });
+});
+
+describe('a request to a hub without TLS', () => {
+  const HUB_FETCH = join(import.meta.dirname, '../../src/cli/hub/hub-fetch.ts');
+  /** Fetches in a process of its own: Node reads these variables only when it starts. */
+  const inProxyEnvironment = async (url: string) => {
+    const program = `
+      import { hubFetch } from ${JSON.stringify(HUB_FETCH)};
+      const ask = async (one) => (await one(${JSON.stringify(url)}, { headers: { authorization: 'Bearer x' } })).text();
+      console.log(JSON.stringify([await ask(hubFetch(process.env)), await ask(fetch).catch(() => 'not reached')]));`;
+    const env = { HOME: dir, NODE_USE_ENV_PROXY: '1', HTTP_PROXY: 'http://127.0.0.1:9' };
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program], { env });
+    return JSON.parse(stdout);
+  };
+
+  test('does not go through the proxy of the environment, which would get the token', async () => {
+    const plain = createPlainServer((request, response) => ANSWERS[request.url ?? '']?.(request, response));
+    await new Promise<void>((resolve) => plain.listen(0, '127.0.0.1', resolve));
+    try {
+      const [asked, byNode] = await inProxyEnvironment(`http://127.0.0.1:${(plain.address() as AddressInfo).port}/echo`);
+      expect(JSON.parse(asked)).toMatchObject({ method: 'GET', authorization: 'Bearer x' });
+      expect(byNode).toBe('not reached');
+    } finally {
+      plain.closeAllConnections();
+      await new Promise((resolve) => plain.close(resolve));
+    }
   });
 });

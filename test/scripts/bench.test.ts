@@ -25,6 +25,8 @@ describe('benchmarks', () => {
       'audit',
       'codec',
       'mesh',
+      'bridge',
+      'bridged',
       'link',
       'idle',
       'announce',

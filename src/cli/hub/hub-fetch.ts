@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import { type ClientRequest, type IncomingMessage, Agent as PlainAgent, request as plainRequest, type RequestOptions } from 'node:http';
 import { Agent, request } from 'node:https';
 import type { CliIo } from '../cli-io.ts';
 import { trustedAuthority } from './hub-trust.ts';
@@ -10,28 +10,33 @@ const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /**
  * Returns a `fetch` for hubs. If the authority of an https hub is known, only that authority is trusted for it. Node's own `fetch` takes no
- * authority, and obeys NODE_TLS_REJECT_UNAUTHORIZED, so https requests are made with `node:https`.
+ * authority, and obeys NODE_TLS_REJECT_UNAUTHORIZED and the proxy of HTTP_PROXY, which would get the token. The environment may be that of a
+ * host of agents, so requests are made with `node:http` and `node:https` and with agents of their own, which obey none of these.
  */
 export function hubFetch(env: CliIo['env']): CliIo['fetch'] {
+  const plain = new PlainAgent({ keepAlive: true });
   const agents = new Map<string, Agent>();
   return (text, init) => {
     const url = new URL(text);
-    if (url.protocol !== 'https:') return fetch(text, init);
+    if (url.protocol !== 'https:')
+      return fetchThrough((options, onAnswer) => plainRequest(url, { agent: plain, ...options }, onAnswer), init);
     const authority = trustedAuthority(env, url);
     const key = authority ?? '';
-    // The option counts more than NODE_TLS_REJECT_UNAUTHORIZED, which may come from the environment of a host of agents.
     const agent =
       agents.get(key) ?? new Agent({ ...(authority !== undefined && { ca: authority }), keepAlive: true, rejectUnauthorized: true });
     agents.set(key, agent);
-    return fetchThrough(agent, url, init);
+    return fetchThrough((options, onAnswer) => request(url, { agent, ...options }, onAnswer), init);
   };
 }
 
-/** Sends a request through an agent. Rejects like `fetch`: with the reason of an aborted signal, otherwise with a TypeError that has a cause. */
-function fetchThrough(agent: Agent, url: URL, { method = 'GET', headers, body, signal }: RequestInit): Promise<Response> {
+/** Begins a request to the hub. */
+type Send = (options: RequestOptions, onAnswer: (incoming: IncomingMessage) => void) => ClientRequest;
+
+/** Sends a request. Rejects like `fetch`: with the reason of an aborted signal, otherwise with a TypeError that has a cause. */
+function fetchThrough(send: Send, { method = 'GET', headers, body, signal }: RequestInit): Promise<Response> {
   const { promise, resolve, reject } = Promise.withResolvers<Response>();
-  const options = { agent, method, headers: Object.fromEntries(new Headers(headers)), ...(signal && { signal }) };
-  const outgoing = request(url, options, (incoming) => {
+  const options = { method, headers: Object.fromEntries(new Headers(headers)), ...(signal && { signal }) };
+  const outgoing = send(options, (incoming) => {
     const { statusCode: status = 0, headers: answered } = incoming;
     const isStatus = status >= 200 && status < 600;
     if (isStatus && (status < 300 || status >= 400 || status === 304)) return resolve(responseOf(incoming, status));
