@@ -5,9 +5,10 @@ import { defineTool, INSTANT, INTEGER, p, resultSchema, TEXT, type ValuesOf } fr
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import type { AgentRunner } from './agent-runner.ts';
 import { AGENT_STATUSES, type AgentType } from './agent-store.ts';
+import type { CheckToolPorts } from './automation-ports.ts';
 import { CONFIG_SCHEMA } from './automation-schema.ts';
 import { type AutomationViewPorts, agentView, automationView } from './automation-view.ts';
-import { type CheckToolPorts, checkAutomationTool, conflictsOf, FINDINGS, PLAIN_NAME } from './check/check-tools.ts';
+import { checkAutomationTool, conflictsOf, FINDINGS, PLAIN_NAME } from './check/check-tools.ts';
 import { childId } from './spawn-checks.ts';
 
 const OWN = { category: 'managing', capabilities: ['agent_runtime'], hasSideEffects: true, isIdempotent: true, preferLocal: true } as const;

@@ -1,37 +1,18 @@
 import { isRemoteDevice, NOT_FOUND_CODES } from '../calls/routing/remote-device.ts';
 import { type Authorizer, isSelfOrDescendant, type Principal } from '../core/auth/principal.ts';
-import type { Clock } from '../core/clock.ts';
-import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import { parseDeviceId, parseSensorId } from '../core/devices/device-names.ts';
-import type { ReadingStore } from '../core/devices/sensor-readings.ts';
 import { AtmoError, invalidInput, toAtmoError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
-import type { MeshView } from '../core/mesh-view.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { callerView, canSeeTool, filledPermissions, mayCallTool } from '../tools/definition/tool-permissions.ts';
 import { canSeeDevice } from '../tools/names/resolve-names.ts';
-import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
-import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
+import type { AccessPorts } from './automation-ports.ts';
 import type { Action, AutomationPlan, SimpleCondition, Step, Trigger } from './automation-schema.ts';
 import { simpleConditions } from './plan/condition-schema.ts';
 import { expressionsIn, usesIn } from './plan/expression.ts';
 import { referencesIn } from './plan/references.ts';
 import { conditionsIn } from './plan/step-schema.ts';
 import { callsIn } from './run/step-calls.ts';
-import type { HouseState } from './triggers/watch.ts';
-
-/** The parts of the hub against which a configuration is checked. */
-export interface AccessPorts {
-  readonly authorizer: Authorizer;
-  readonly readings: Pick<ReadingStore, 'current'>;
-  readonly devices: Pick<DeviceDirectory, 'get'>;
-  readonly registry: Pick<ToolDirectory, 'resolve' | 'hubsOf'>;
-  /** The other hubs. */
-  readonly mesh: { readonly view: Pick<MeshView, 'peers'> };
-  readonly validator: SchemaValidator;
-  readonly house: Pick<HouseState, 'place'>;
-  readonly clock: Clock;
-}
 
 type VisibilityPorts = Pick<AccessPorts, 'authorizer' | 'readings' | 'devices' | 'house'>;
 type ActionPorts = Pick<AccessPorts, 'authorizer' | 'registry' | 'mesh' | 'validator' | 'clock'>;

@@ -5,9 +5,9 @@ import { copyJson, snakeJson } from '../tools/schema/plain-json.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import type { AgentRunner } from './agent-runner.ts';
 import { type AgentRecord, shownStatus } from './agent-store.ts';
+import type { CheckToolPorts } from './automation-ports.ts';
 import type { Action, Step } from './automation-schema.ts';
 import { planOf } from './check/automation-check.ts';
-import type { CheckToolPorts } from './check/check-tools.ts';
 import { isAction } from './plan/step-schema.ts';
 
 /** The parts of the hub that describe an automation. */

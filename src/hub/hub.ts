@@ -1,7 +1,7 @@
 import { readOwnerSecret } from '../auth/secret-file.ts';
 import { AgentRunner } from '../automations/agent-runner.ts';
 import { agentTools } from '../automations/agent-tools.ts';
-import { type CheckPorts, type DeviceValues, NO_DEVICE_VALUES } from '../automations/check/check-ports.ts';
+import { type CheckPorts, type DeviceValues, NO_DEVICE_VALUES } from '../automations/automation-ports.ts';
 import { flagTools } from '../automations/house/flag-tools.ts';
 import { House } from '../automations/house/house.ts';
 import { presenceTools } from '../automations/house/presence-tools.ts';

@@ -1,7 +1,7 @@
 import { GrantAuthorizer } from '../../src/auth/grant-authorizer.ts';
 import { AgentRunner } from '../../src/automations/agent-runner.ts';
 import { agentTools } from '../../src/automations/agent-tools.ts';
-import { type CheckPorts, NO_DEVICE_VALUES } from '../../src/automations/check/check-ports.ts';
+import { type CheckPorts, NO_DEVICE_VALUES } from '../../src/automations/automation-ports.ts';
 import { flagTools } from '../../src/automations/house/flag-tools.ts';
 import { House } from '../../src/automations/house/house.ts';
 import { presenceTools } from '../../src/automations/house/presence-tools.ts';

@@ -2,10 +2,10 @@ import { previewCalls } from '../../calls/call-preview.ts';
 import type { CallToJudge, Effect, Principal } from '../../core/auth/principal.ts';
 import { deviceElement } from '../../core/devices/action-descriptions.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import type { CheckPorts } from '../automation-ports.ts';
 import type { Action, AutomationPlan, Step as PlannedStep } from '../automation-schema.ts';
 import { fillReferences, referencesIn } from '../plan/references.ts';
 import { isAction, listsIn } from '../plan/step-schema.ts';
-import type { CheckPorts } from './check-ports.ts';
 
 /** Time from the trigger to a step, in minutes. */
 export interface Delay {

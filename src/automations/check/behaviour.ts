@@ -1,8 +1,10 @@
 import type { Principal } from '../../core/auth/principal.ts';
+import type { CheckPorts } from '../automation-ports.ts';
 import type { AutomationPlan } from '../automation-schema.ts';
 import { type Act, type Step, stepsOf } from './acts.ts';
-import type { CheckPorts } from './check-ports.ts';
+import type { Situation } from './situations.ts';
 import { type Start, startsOf } from './starts.ts';
+import { later, NEVER, union, type WeekTimes } from './week-times.ts';
 
 /** An automation to check: one that lives, or a candidate. */
 export interface CheckedAutomation {
@@ -33,4 +35,14 @@ export function behaviourOf(automation: CheckedAutomation, ports: CheckPorts): B
     ({ value }) => value,
   );
   return { automation, starts: startsOf(automation.plan, ports), steps, acts };
+}
+
+/** Returns all times at which an automation may do something. */
+export function timesOfAct({ starts }: Behaviour, act: Act): WeekTimes {
+  return starts.flatMap(({ situations }) => situations).reduce((times, situation) => union(times, actTimes(situation, act)), NEVER);
+}
+
+/** Returns the times at which a run that begins in a situation comes to a change. */
+export function actTimes({ times }: Situation, { step }: Act): WeekTimes {
+  return later(times, step.delay);
 }

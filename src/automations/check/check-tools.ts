@@ -1,7 +1,6 @@
 import type { Principal } from '../../core/auth/principal.ts';
 import { toAtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
-import type { Logger } from '../../core/logger.ts';
 import { WRITTEN_LINE } from '../../core/untrusted-text.ts';
 import { defineTool, p, resultSchema, TEXT } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
@@ -9,19 +8,13 @@ import { copyJson } from '../../tools/schema/plain-json.ts';
 import type { AgentRunner } from '../agent-runner.ts';
 import type { AgentRecord } from '../agent-store.ts';
 import { requireVisible } from '../automation-access.ts';
+import type { CheckToolPorts } from '../automation-ports.ts';
 import { CONFIG_SCHEMA } from '../automation-schema.ts';
 import { parseAutomation } from '../plan/parse-automation.ts';
 import { childId, idPartOf, requireOwnPermissions } from '../spawn-checks.ts';
 import { checkAutomation, livingAutomations, planOf } from './automation-check.ts';
 import type { CheckedAutomation } from './behaviour.ts';
-import type { CheckPorts } from './check-ports.ts';
 import { FINDING_KINDS, type Finding, SEVERITIES } from './finding.ts';
-
-/** The parts of the hub that the tools of the check need. */
-export interface CheckToolPorts {
-  readonly check: CheckPorts;
-  readonly logger: Logger;
-}
 
 /** Pattern of a name for people: a single line of visible characters without a slash. */
 export const PLAIN_NAME = `^(?!.*/)${WRITTEN_LINE.slice(1)}`;

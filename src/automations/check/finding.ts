@@ -2,9 +2,9 @@ import { deviceText, readsIn, targetText } from '../../core/devices/action-descr
 import { parseSensorId } from '../../core/devices/device-names.ts';
 import { readableWords } from '../../core/devices/matter-names.ts';
 import type { Json } from '../../core/json.ts';
+import type { CheckPorts } from '../automation-ports.ts';
 import type { Act } from './acts.ts';
 import type { Behaviour, CheckedAutomation } from './behaviour.ts';
-import type { CheckPorts } from './check-ports.ts';
 import { type ShownWindow, type WeekTimes, windowsOf } from './week-times.ts';
 
 /** What can be wrong with an automation. */

@@ -1,7 +1,7 @@
 import { parseSensorId } from '../../core/devices/device-names.ts';
+import type { CheckPorts } from '../automation-ports.ts';
 import type { Act } from './acts.ts';
 import type { Behaviour } from './behaviour.ts';
-import type { CheckPorts } from './check-ports.ts';
 
 /** A fact that an act changes. `shows`: the sensor shows the set value itself. Otherwise the fact rises or falls by an unknown amount. */
 export interface Influence {

@@ -1,9 +1,8 @@
+import type { CheckPorts } from '../automation-ports.ts';
 import type { Act } from './acts.ts';
-import type { Behaviour } from './behaviour.ts';
-import type { CheckPorts } from './check-ports.ts';
+import { type Behaviour, timesOfAct } from './behaviour.ts';
 import { actText, automationNames, type Finding, quotedName, sensorName, targetsOf, timelineEntry } from './finding.ts';
 import type { Influence, Influences } from './influences.ts';
-import { timesOfAct } from './opposite-effects.ts';
 import { both, isPossible, type Situation } from './situations.ts';
 import type { Start } from './starts.ts';
 import { ANY_VALUE, between, commonRange, directionOf, exactly, isNoValue, isWithin, singleValue, type ValueRange } from './value-range.ts';

@@ -1,11 +1,11 @@
+import type { CheckPorts } from '../automation-ports.ts';
 import { type Act, areExclusive } from './acts.ts';
-import type { Behaviour } from './behaviour.ts';
-import type { CheckPorts } from './check-ports.ts';
+import { actTimes, type Behaviour, timesOfAct } from './behaviour.ts';
 import { actText, automationNames, contentText, deviceName, type Finding, quotedName, targetsOf, timelineEntry } from './finding.ts';
-import { areCompatible, type Situation } from './situations.ts';
+import { areCompatible } from './situations.ts';
 import type { Start } from './starts.ts';
 import { areStages } from './value-range.ts';
-import { intersection, isEmpty, later, NEVER, timesText, union, type WeekTimes } from './week-times.ts';
+import { intersection, isEmpty, NEVER, timesText, union, type WeekTimes } from './week-times.ts';
 
 /** Returns where two automations set a value to different contents at overlapping times. One finding for each device. */
 export function oppositeEffects(a: Behaviour, b: Behaviour, ports: CheckPorts): readonly Finding[] {
@@ -84,15 +84,6 @@ function commonTimes(a: StartedAct, b: StartedAct): WeekTimes {
     }
   }
   return times;
-}
-
-function actTimes({ times }: Situation, { step }: Act): WeekTimes {
-  return later(times, step.delay);
-}
-
-/** Returns all times at which an automation may do something. */
-export function timesOfAct({ starts }: Behaviour, act: Act): WeekTimes {
-  return starts.flatMap(({ situations }) => situations).reduce((times, situation) => union(times, actTimes(situation, act)), NEVER);
 }
 
 function findingOf(a: Side, b: Side, { meeting, ports }: { readonly meeting: Meeting; readonly ports: CheckPorts }): Finding {

@@ -5,11 +5,11 @@ import { minutesOf } from '../../core/local-time.ts';
 import { NEEDS_APPROVAL, type RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { canSeeTool } from '../../tools/definition/tool-permissions.ts';
 import { canObserve, checkActions, looksOf } from '../automation-access.ts';
+import type { CheckPorts } from '../automation-ports.ts';
 import type { Action, Condition, Trigger } from '../automation-schema.ts';
 import { callsIn } from '../run/step-calls.ts';
 import type { Step } from './acts.ts';
 import type { Behaviour } from './behaviour.ts';
-import type { CheckPorts } from './check-ports.ts';
 import { automationNames, type Finding, quotedName, targetsOf, timelineEntry } from './finding.ts';
 import { minuteOfWeek } from './situations.ts';
 import {

@@ -1,8 +1,6 @@
-import type { Weekday } from '../../core/clock.ts';
-import { WEEKDAYS } from '../../core/clock.ts';
+import { type Clock, WEEKDAYS, type Weekday } from '../../core/clock.ts';
 import { localTimeAt } from '../../core/local-time.ts';
 import type { Condition, TimeCondition } from '../automation-schema.ts';
-import type { CheckPorts } from './check-ports.ts';
 import { commonRange, exactly, isNoValue, rangeOf, type ValueRange } from './value-range.ts';
 import { ALWAYS, DAY_MINUTES, intersection, isEmpty, later, WEEK_MINUTES, type WeekTimes, windowTimes } from './week-times.ts';
 
@@ -20,7 +18,11 @@ export const ANYTIME: Situation = { times: ALWAYS, facts: new Map() };
 const MAX_SITUATIONS = 64;
 
 /** What conditions need of the hub: its time zone, and the difference of others to it now. */
-export type ZonePorts = Pick<CheckPorts, 'clock' | 'timeZone'>;
+export interface ZonePorts {
+  readonly clock: Clock;
+  /** IANA time zone of the hub. */
+  readonly timeZone: string;
+}
 
 export function isPossible({ times, facts }: Situation): boolean {
   return !isEmpty(times) && !facts.values().some(isNoValue);

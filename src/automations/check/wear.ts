@@ -1,9 +1,8 @@
 import { deviceElement } from '../../core/devices/action-descriptions.ts';
+import type { CheckPorts } from '../automation-ports.ts';
 import type { Act } from './acts.ts';
-import type { Behaviour } from './behaviour.ts';
-import type { CheckPorts } from './check-ports.ts';
+import { type Behaviour, timesOfAct } from './behaviour.ts';
 import { automationNames, deviceName, type Finding, quotedName, targetsOf, timelineEntry } from './finding.ts';
-import { timesOfAct } from './opposite-effects.ts';
 import type { Start } from './starts.ts';
 
 /** Switchings per hour that a part of a kind stands for years: relays and motors wear, locks and valves run on batteries. */

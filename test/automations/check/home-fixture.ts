@@ -1,6 +1,6 @@
 import { compileRules } from '../../../src/auth/rules/rule-compiler.ts';
+import type { CheckPorts } from '../../../src/automations/automation-ports.ts';
 import type { CheckedAutomation } from '../../../src/automations/check/behaviour.ts';
-import type { CheckPorts } from '../../../src/automations/check/check-ports.ts';
 import { parseAutomation } from '../../../src/automations/plan/parse-automation.ts';
 import type { Effect } from '../../../src/core/auth/principal.ts';
 import { AtmoError } from '../../../src/core/errors.ts';

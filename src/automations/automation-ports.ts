@@ -1,0 +1,60 @@
+import type { Authorizer } from '../core/auth/principal.ts';
+import type { RuleAdministration } from '../core/auth/rules.ts';
+import type { Clock } from '../core/clock.ts';
+import type { DeviceDirectory } from '../core/devices/device-directory.ts';
+import type { DeviceFacts } from '../core/devices/device-names.ts';
+import type { ReadingStore } from '../core/devices/sensor-readings.ts';
+import type { DeviceId, SensorId } from '../core/ids.ts';
+import type { JsonSchema } from '../core/json.ts';
+import type { Logger } from '../core/logger.ts';
+import type { MeshView } from '../core/mesh-view.ts';
+import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
+import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
+import type { HouseState } from './triggers/watch.ts';
+
+/** The parts of the hub against which a configuration is checked. */
+export interface AccessPorts {
+  readonly authorizer: Authorizer;
+  readonly readings: Pick<ReadingStore, 'current'>;
+  readonly devices: Pick<DeviceDirectory, 'get'>;
+  readonly registry: Pick<ToolDirectory, 'resolve' | 'hubsOf'>;
+  /** The other hubs. */
+  readonly mesh: { readonly view: Pick<MeshView, 'peers'> };
+  readonly validator: SchemaValidator;
+  readonly house: Pick<HouseState, 'place'>;
+  readonly clock: Clock;
+}
+
+/** A value of a device that one of its sensors shows. Effects of calls name the value in the same way. */
+export interface ShownValue {
+  readonly endpoint: number;
+  readonly name: string;
+  /** Schema of the value in units for people. */
+  readonly schema: JsonSchema;
+}
+
+/** Port: what device profiles say about the values and events of devices. */
+export interface DeviceValues {
+  /** Returns the value that a sensor shows; undefined for a sensor of the board or of a device that is gone. */
+  shownBy(sensor: SensorId): ShownValue | undefined;
+  /** Returns the names of the events that the hub passes on from a device, each as `Cluster/Event`; undefined if they are not known. */
+  eventsOf(device: DeviceId): readonly string[] | undefined;
+}
+
+/** The values and events of a hub without devices. */
+export const NO_DEVICE_VALUES: DeviceValues = { shownBy: () => undefined, eventsOf: () => undefined };
+
+/** The parts of the hub that a check of automations reads. Nothing is called or changed. */
+export interface CheckPorts extends AccessPorts {
+  /** IANA time zone of triggers and conditions that name none. */
+  readonly timeZone: string;
+  readonly rules: Pick<RuleAdministration, 'list' | 'test'>;
+  readonly facts: DeviceFacts;
+  readonly values: DeviceValues;
+}
+
+/** The parts of the hub that the tools of the check need. */
+export interface CheckToolPorts {
+  readonly check: CheckPorts;
+  readonly logger: Logger;
+}
