@@ -3,11 +3,13 @@ import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSyn
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-const SCRIPTS = join(import.meta.dirname, '../scripts/package/debian');
+/** The scripts of the package. */
+export const SCRIPTS = join(import.meta.dirname, '../scripts/package/debian');
 
 /** What the programs of the machine do: note how they were called, and say what stands in files of the same folder. */
 const PROGRAMS: Readonly<Record<string, string>> = {
-  systemctl: `case "$*" in
+  systemctl: `if [ "$1" = "$(cat "$fake/failing" 2>/dev/null)" ]; then rm "$fake/failing"; exit 1; fi
+case "$*" in
 show*--value*) sed -n 's/^ActiveState=//p' "$fake/hub" ;;
 show*upgrade*) cat "$fake/watch" ;;
 show*) cat "$fake/hub" ;;
@@ -43,7 +45,7 @@ export class FakeDebian {
     this.say({ hub: 'ActiveState=active\nMainPID=7\nNRestarts=0\n', watch: 'ActiveState=inactive\n', status: '', files: '' });
   }
 
-  /** What programs say: systemctl of the `hub` and the `watch`, dpkg-query all else. */
+  /** What programs say: systemctl of the `hub` and the `watch`, dpkg-query all else. `failing`: a verb with which systemctl fails once. */
   say(texts: Readonly<Record<string, string>>): void {
     for (const [name, text] of Object.entries(texts)) this.write(`fake/${name}`, text);
   }

@@ -13,14 +13,14 @@ export const UPGRADE_DIRECTORY = '/var/lib/atmosphere-edge-upgrade';
  *
  * | step           | meaning                                         | written by                     | followed by                            |
  * | -------------- | ----------------------------------------------- | ------------------------------ | -------------------------------------- |
- * | `installing`   | dpkg is at work                                 | preinst                        | `watching`, `rolling-back`, `stayed`, or the record before it |
+ * | `installing`   | dpkg is at work                                 | prerm, preinst                 | `watching`, `rolling-back`, `stayed`, or the record before it |
  * | `watching`     | the new version has to come up                  | the watch                      | `settled`, `rolling-back`, `stayed`    |
  * | `rolling-back` | the version before runs and is to be installed  | the watch, the owner's command, preinst of that version | `rolled-back`, `stayed` |
  * | `settled`      | the new version came up                         | the watch                      | `rolling-back` if the owner wants it   |
  * | `rolled-back`  | the version before is installed                 | the watch                      |                                        |
  * | `stayed`       | the new version did not come up, no way back    | the watch                      | `rolling-back` if the owner wants it   |
  *
- * From each of them the preinst of another version leads to `installing`.
+ * From each of them the installation of another version leads to `installing`.
  */
 const OPEN_STEPS = ['installing', 'watching', 'rolling-back'] as const;
 const CLOSED_STEPS = ['settled', 'rolled-back', 'stayed'] as const;
@@ -66,8 +66,12 @@ export function isOpen(record: UpgradeRecord | undefined): record is OpenUpgrade
 
 /** Reads the record in a folder; undefined if there is none or it says nothing that this version understands. */
 export function readUpgradeRecord(directory: string): UpgradeRecord | undefined {
-  const document = tryParseJson(readTextIfExists(recordFile(directory)) ?? '');
-  return isJsonObject(document) ? recordOf(document) : undefined;
+  return recordIn(recordFile(directory));
+}
+
+/** Reads the record that was set aside in a folder; undefined if there is none. */
+export function readRecordBefore(directory: string): UpgradeRecord | undefined {
+  return recordIn(fileBefore(directory));
 }
 
 /** Replaces the record. After a power cut the folder has either the old or the new one. */
@@ -75,17 +79,26 @@ export function writeUpgradeRecord(directory: string, { atMs, ...record }: Upgra
   replaceFile(recordFile(directory), JSON.stringify({ ...record, ...present({ at_ms: atMs }) }), { mode: 0o644 });
 }
 
-/** Puts back the record that the preinst has set aside, because the upgrade did not take place; none if there was none. */
+/** Puts back the record that the package's scripts have set aside, because the upgrade did not take place; none if there was none. */
 export function restoreUpgradeRecord(directory: string): void {
-  const before = join(directory, 'before.json');
+  const before = fileBefore(directory);
   if (existsSync(before)) renameSync(before, recordFile(directory));
   else rmSync(recordFile(directory), { force: true });
   syncPath(directory);
 }
 
-/** Returns the place of the record in its folder; the package's preinst writes the first one. */
+/** Returns the place of the record in its folder; the package's scripts write the first one. */
 export function recordFile(directory: string): string {
   return join(directory, 'record.json');
+}
+
+function fileBefore(directory: string): string {
+  return join(directory, 'before.json');
+}
+
+function recordIn(file: string): UpgradeRecord | undefined {
+  const document = tryParseJson(readTextIfExists(file) ?? '');
+  return isJsonObject(document) ? recordOf(document) : undefined;
 }
 
 function recordOf({ step, from, to, reason, obstacle, at_ms: atMs }: JsonObject): UpgradeRecord | undefined {

@@ -6,6 +6,7 @@ import { afterAll, expect, test } from 'vitest';
 import { controlOf } from '../../src/hub/offline/kept-package.ts';
 import {
   noteStart,
+  readRecordBefore,
   readStarts,
   readUpgradeRecord,
   recordFile,
@@ -65,6 +66,7 @@ test.each([
 test('an upgrade that did not take place leaves the record of the one before, or none', () => {
   const before = { step: 'settled', from: '0.0.9', to: '0.1.0' } as const;
   writeFileSync(join(dir, 'before.json'), JSON.stringify(before));
+  expect(readRecordBefore(dir)).toEqual(before);
   writeUpgradeRecord(dir, { step: 'installing', from: '0.1.0', to: '0.2.0' });
   restoreUpgradeRecord(dir);
   expect(readUpgradeRecord(dir)).toEqual(before);

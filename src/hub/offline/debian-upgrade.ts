@@ -1,11 +1,12 @@
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readlinkSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { systemClock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { readTextIfExists, replaceFile, syncPath } from '../../core/files/file-system.ts';
+import { isWithin, readTextIfExists, realPath, replaceFile, syncPath } from '../../core/files/file-system.ts';
 import { SYSTEM_STATE_DIRECTORY } from '../../storage/state-directory.ts';
 import { answersHttp } from '../systemd.ts';
 import {
+  readRecordBefore,
   readStarts,
   readUpgradeRecord,
   restoreUpgradeRecord,
@@ -26,9 +27,12 @@ const KEPT = '/usr/lib/atmosphere-edge-previous';
 /** A unit here has precedence over that of the package (systemd.unit(5)). */
 const KEPT_UNIT = `/etc/systemd/system/${SERVICE}`;
 const UNIT_MARK = '# Runs the version before an upgrade that was not kept, until it is installed again (docs/updates.md).';
-const PREFERENCES = '/etc/apt/preferences.d/atmosphere-edge';
+/** A file of its own: the owner may have preferences for the package. */
+const PREFERENCES = '/etc/apt/preferences.d/atmosphere-edge-avoided';
 /** The package's prerm says here that it has stopped a hub that ran. Without it, a hub that does not run was stopped by its owner. */
 const STOPPED_BY_DPKG = '/run/atmosphere-edge-stopped-by-dpkg';
+/** Nobody answers questions of dpkg: settings stay as the owner has them (dpkg(1)). */
+const KEEP_SETTINGS = ['--force-confdef', '--force-confold'];
 const HEALTH_LIMIT_MS = 2_000;
 
 const report = (line: string) => process.stderr.write(`${line}\n`);
@@ -86,6 +90,10 @@ export class DebianUpgrade implements UpgradeMachine, WatchService {
     writeUpgradeRecord(this.#notes, record);
   }
 
+  recordBefore(): UpgradeRecord | undefined {
+    return readRecordBefore(this.#notes);
+  }
+
   restoreRecord(): void {
     restoreUpgradeRecord(this.#notes);
   }
@@ -100,7 +108,7 @@ export class DebianUpgrade implements UpgradeMachine, WatchService {
 
   async isRunning(): Promise<boolean> {
     const { state } = await this.#unit(WATCH);
-    return state === 'running' || state === 'starting';
+    return state !== 'stopped' && state !== 'failed';
   }
 
   startsMs(): readonly number[] {
@@ -118,7 +126,7 @@ export class DebianUpgrade implements UpgradeMachine, WatchService {
   }
 
   async configure(): Promise<'done' | 'busy'> {
-    return (await this.#commands.dpkg(['--configure', PACKAGE])) === 'busy' ? 'busy' : 'done';
+    return (await this.#commands.dpkg([...KEEP_SETTINGS, '--configure', PACKAGE])) === 'busy' ? 'busy' : 'done';
   }
 
   async isBelowMinimum(version: string): Promise<boolean> {
@@ -137,18 +145,16 @@ export class DebianUpgrade implements UpgradeMachine, WatchService {
   }
 
   async runKept(): Promise<void> {
-    const own = readTextIfExists(this.#at(KEPT_UNIT));
+    if (this.#hasOwnersUnit()) return;
     const wanted = `${UNIT_MARK}\n${this.#kept.unit()}`;
-    // A unit of the owner in this place stays. The hub then runs again when its package is installed.
-    if (own === wanted || (own !== undefined && !own.startsWith(UNIT_MARK))) return;
-    replaceFile(this.#at(KEPT_UNIT), wanted, { mode: 0o644 });
-    await this.#restart();
+    if (readTextIfExists(this.#at(KEPT_UNIT)) !== wanted) replaceFile(this.#at(KEPT_UNIT), wanted, { mode: 0o644 });
+    await this.#runFrom('kept');
   }
 
   async installKept(): Promise<'done' | 'busy' | 'failed'> {
     // Packing takes a board a minute: it is done once, however long another program has the lock of dpkg.
     this.#packed ??= await this.#kept.pack();
-    const outcome = await this.#commands.dpkg(['--force-downgrade', '--force-confdef', '--force-confold', '--install', this.#packed]);
+    const outcome = await this.#commands.dpkg(['--force-downgrade', ...KEEP_SETTINGS, '--install', this.#packed]);
     if (outcome === 'failed') this.#packed = undefined;
     return outcome;
   }
@@ -162,11 +168,17 @@ export class DebianUpgrade implements UpgradeMachine, WatchService {
   }
 
   async runInstalled(): Promise<void> {
+    if (this.#hasOwnersUnit()) return;
     const path = this.#at(KEPT_UNIT);
-    if (!readTextIfExists(path)?.startsWith(UNIT_MARK)) return;
-    rmSync(path);
-    syncPath(dirname(path));
-    await this.#restart();
+    if (existsSync(path)) {
+      rmSync(path);
+      syncPath(dirname(path));
+    }
+    await this.#runFrom('installed');
+  }
+
+  async isKeptInUse(): Promise<boolean> {
+    return this.#filesOf((await this.#unit(SERVICE)).pid) === 'kept';
   }
 
   discardKept(): void {
@@ -210,13 +222,29 @@ export class DebianUpgrade implements UpgradeMachine, WatchService {
     const state = STATES[facts.get('ActiveState') ?? ''] ?? 'starting';
     // At boot a service waits for others before it starts: it is inactive and has a job.
     const isQueued = state === 'stopped' && Number(facts.get('Job') ?? 0) > 0;
-    return { state: isQueued ? 'starting' : state, pid: Number(facts.get('MainPID')), restarts: Number(facts.get('NRestarts')) };
+    return { state: isQueued ? 'queued' : state, pid: Number(facts.get('MainPID')), restarts: Number(facts.get('NRestarts')) };
   }
 
-  /** Restarts the hub, from wherever its unit says now. One that its owner stopped stays so. */
-  async #restart(): Promise<void> {
+  /** A unit of the owner in the place of ours stays. The hub then runs again when its package is installed. */
+  #hasOwnersUnit(): boolean {
+    return readTextIfExists(this.#at(KEPT_UNIT))?.startsWith(UNIT_MARK) === false;
+  }
+
+  /** Which files a process of the hub runs; undefined if there is no process. */
+  #filesOf(pid: number): 'kept' | 'installed' | undefined {
+    try {
+      const program = readlinkSync(this.#at(`/proc/${pid}/exe`));
+      return isWithin(program, realPath(this.#at(KEPT))) ? 'kept' : 'installed';
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Restarts the hub with its unit as it is now, unless it runs from these files. One that its owner stopped stays so. */
+  async #runFrom(files: 'kept' | 'installed'): Promise<void> {
     await this.#commands.run('systemctl', ['daemon-reload']);
-    const { state } = await this.#unit(SERVICE);
+    const { state, pid } = await this.#unit(SERVICE);
+    if (this.#filesOf(pid) === files) return;
     if (state === 'stopped' && !existsSync(this.#at(STOPPED_BY_DPKG))) return;
     // A hub that had failed too often may be started again.
     await this.#commands.succeeds('systemctl', ['reset-failed', SERVICE]);

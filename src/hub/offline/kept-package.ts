@@ -1,11 +1,13 @@
-import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { readTextIfExists } from '../../core/files/file-system.ts';
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { readTextIfExists, syncPath } from '../../core/files/file-system.ts';
 import type { MachineCommands } from './machine-commands.ts';
 
 const PROGRAM = '/usr/lib/atmosphere-edge';
 const UNIT = '/usr/lib/systemd/system/atmosphere-edge.service';
 const CONTROL_FILES = ['preinst', 'postinst', 'prerm', 'postrm', 'md5sums'];
+
+const removeFolder = (path: string): void => rmSync(path, { recursive: true, force: true });
 
 /** The files of the version before an upgrade, which the package's preinst keeps: `files`, and `control` with what dpkg knows of it. */
 export class KeptPackage {
@@ -40,8 +42,14 @@ export class KeptPackage {
     return file;
   }
 
-  discard(): void {
-    rmSync(this.#folder, { recursive: true, force: true });
+  /** Takes the files away as a whole, and then removes them, which takes a board seconds. A part of a program would be taken for the program. */
+  discard(remove = removeFolder): void {
+    const gone = `${this.#folder}.gone`;
+    remove(gone);
+    if (!existsSync(this.#folder)) return;
+    renameSync(this.#folder, gone);
+    syncPath(dirname(gone));
+    remove(gone);
   }
 
   #writeControl(tree: string): void {

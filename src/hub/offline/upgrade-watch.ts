@@ -15,8 +15,11 @@ const INSTALL_TRIES = 3;
 
 /** What the machine says about the service of the hub at one moment. */
 export interface ServiceLook {
-  /** `stopped`: somebody stopped it, or it is not meant to run. */
-  readonly state: 'running' | 'starting' | 'stopped' | 'failed';
+  /**
+   * `queued`: it starts when the services that it waits for have started, as at the start of the machine. `stopped`: somebody stopped it, or
+   * it is not meant to run.
+   */
+  readonly state: 'running' | 'starting' | 'queued' | 'stopped' | 'failed';
   /** Whether its health page answers. Devices and networks do not count. */
   readonly answers: boolean;
   /** Process of the hub; 0 if there is none. */
@@ -39,7 +42,9 @@ export interface Installation {
 export interface UpgradeMachine {
   record(): UpgradeRecord | undefined;
   note(record: UpgradeRecord): void;
-  /** Puts back the record that stood before this upgrade, because this one did not take place. */
+  /** The record that stood before an upgrade at which dpkg still is; undefined if there was none. */
+  recordBefore(): UpgradeRecord | undefined;
+  /** Puts that record back, because this upgrade did not take place. */
   restoreRecord(): void;
   /** How long earlier starts took, in milliseconds. */
   startsMs(): readonly number[];
@@ -53,7 +58,10 @@ export interface UpgradeMachine {
   raiseMinimum(): Promise<void>;
   /** Whether all files of a version are kept. */
   hasKept(version: string): boolean;
-  /** Runs the service from the kept files, also after a reboot. Does not touch a service that does so. */
+  /**
+   * Runs the service from the kept files, also after a reboot. Does not touch a process that does so: what runs counts, not what was written,
+   * since whoever wrote it may have ended before it restarted the service.
+   */
   runKept(): Promise<void>;
   /** Installs the kept version as a package. Rejects where that cannot be begun. */
   installKept(): Promise<'done' | 'busy' | 'failed'>;
@@ -61,8 +69,11 @@ export interface UpgradeMachine {
   avoid(version: string): void;
   /** Takes back `avoid`. */
   allow(version: string): void;
-  /** Runs the service from the installed files again. */
+  /** Runs the service from the installed files, in the same way. */
   runInstalled(): Promise<void>;
+  /** Whether a process of the service still has the kept files, such as one that ends its calls before it stops. */
+  isKeptInUse(): Promise<boolean>;
+  /** Removes the kept files. After a power cut all of them are there or none. */
   discardKept(): void;
 }
 
@@ -125,12 +136,18 @@ export class UpgradeWatch {
     for (let hasTried = false; ; ) {
       const { version, phase } = await machine.installed();
       if (version === record.to && phase !== 'incomplete') return { ...record, step: 'watching' };
-      if (phase === 'complete') return 'none';
+      if (phase === 'complete') return this.#afterRefusal(record, version);
       if (hasTried) return this.#back(record, 'not_installed');
       hasTried = (await machine.configure()) === 'done';
       if (hasTried) report(`dpkg did not finish the upgrade from ${record.from} to ${record.to}`);
       else await this.#pause(BUSY_MS);
     }
+  }
+
+  /** dpkg did not install the version. Another one may be installed whose own upgrade dpkg had left unfinished: that one is watched. */
+  #afterRefusal(record: OpenUpgrade, installed: string): UpgradeRecord | 'none' {
+    const isBefore = installed === record.from || installed === this.#parts.machine.recordBefore()?.to;
+    return isBefore ? 'none' : { ...record, to: installed, step: 'watching' };
   }
 
   async #awaitStart(record: OpenUpgrade): Promise<UpgradeRecord> {
@@ -148,11 +165,13 @@ export class UpgradeWatch {
 
   async #verdict(limitMs: number): Promise<'up' | 'stopped' | UpgradeReason> {
     const { machine, clock } = this.#parts;
-    const beganMs = clock.monotonic();
+    let beganMs = clock.monotonic();
     let steady: { readonly pid: number; readonly sinceMs: number } | undefined;
     for (;;) {
       const { state, answers, pid, restarts } = await machine.look();
       const nowMs = clock.monotonic();
+      // A start that waits for others, such as the network after a power cut, has not begun.
+      if (state === 'queued') beganMs = nowMs;
       if (state === 'failed' || (state !== 'stopped' && restarts >= MOST_ENDS)) return 'ended';
       if (!answers) steady = undefined;
       else if (steady?.pid !== pid) steady = { pid, sinceMs: nowMs };
@@ -182,23 +201,31 @@ export class UpgradeWatch {
     return obstacle === undefined ? { ...decided, step: 'rolling-back' } : this.#stay(decided, obstacle);
   }
 
-  #stay(record: UpgradeRecord, obstacle: UpgradeObstacle): UpgradeRecord {
+  /** Where dpkg died before it unpacked anything, the installed files are whole, and the hub is stopped. */
+  async #stay(record: UpgradeRecord, obstacle: UpgradeObstacle): Promise<UpgradeRecord> {
+    await this.#parts.machine.runInstalled();
     this.#parts.report(`There is no way back to ${record.from}: ${OBSTACLE_WORDS[obstacle]}`);
     return { ...record, step: 'stayed', obstacle };
   }
 
   async #installKept(record: OpenUpgrade): Promise<UpgradeRecord | 'waits'> {
     const { machine, report } = this.#parts;
-    const { version, phase } = await machine.installed();
-    const isInstalled = version === record.from && phase === 'complete';
+    const isInstalled = await this.#isInstalled(record);
     if (!isInstalled && !machine.hasKept(record.from)) return this.#stay(record, 'nothing_kept');
     if (!isInstalled) await this.#runKept(record);
     machine.avoid(record.to);
     if (!isInstalled && !(await this.#isKeptInstalled(record))) return 'waits';
     await machine.runInstalled();
+    // The hub loads parts of itself when they are first needed.
+    while (await machine.isKeptInUse()) await this.#pause(LOOK_MS);
     machine.discardKept();
     report(`${record.from} is installed again${record.atMs === undefined ? '' : `, because of what happened at ${isoTime(record.atMs)}`}`);
     return { ...record, step: 'rolled-back' };
+  }
+
+  async #isInstalled({ from }: UpgradeRecord): Promise<boolean> {
+    const { version, phase } = await this.#parts.machine.installed();
+    return version === from && phase === 'complete';
   }
 
   async #runKept({ from }: UpgradeRecord): Promise<void> {
@@ -206,16 +233,17 @@ export class UpgradeWatch {
     this.#parts.report(`${from} runs again; it is being installed, too`);
   }
 
-  /** Installs the kept version as soon as nobody else uses dpkg. Returns whether that worked. */
-  async #isKeptInstalled({ from }: UpgradeRecord): Promise<boolean> {
+  /** Installs the kept version as soon as nobody else uses dpkg, unless they have installed it. Returns whether it is installed. */
+  async #isKeptInstalled(record: UpgradeRecord): Promise<boolean> {
     for (let tries = 0; tries < INSTALL_TRIES; ) {
+      if (await this.#isInstalled(record)) return true;
       const outcome = await this.#tryInstall();
       if (outcome === 'done') return true;
       if (outcome === 'failed') tries += 1;
       await this.#pause(BUSY_MS);
     }
     this.#parts.report(
-      `${from} runs, but it was not installed; the next start of the machine tries again, as does: sudo atmo upgrade back`,
+      `${record.from} runs, but it was not installed; the next start of the machine tries again, as does: sudo atmo upgrade back`,
     );
     return false;
   }

@@ -1,14 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DebianUpgrade } from '../../../src/hub/offline/debian-upgrade.ts';
+import { KeptPackage } from '../../../src/hub/offline/kept-package.ts';
+import { MachineCommands } from '../../../src/hub/offline/machine-commands.ts';
 import { FakeDebian } from '../../fake-debian.ts';
 
 const NOTES = 'var/lib/atmosphere-edge-upgrade';
 const KEPT = 'usr/lib/atmosphere-edge-previous';
 const UNIT = 'etc/systemd/system/atmosphere-edge.service';
-const PINS = 'etc/apt/preferences.d/atmosphere-edge';
+const PINS = 'etc/apt/preferences.d/atmosphere-edge-avoided';
 const RESTART = 'systemctl restart --no-block atmosphere-edge.service';
 
 let debian: FakeDebian;
@@ -22,6 +24,15 @@ beforeEach(() => {
 });
 afterEach(() => debian[Symbol.dispose]());
 
+/** The process of the hub runs these files. */
+function hubRuns(program: string): void {
+  const exe = join(debian.root, 'proc/7/exe');
+  mkdirSync(join(exe, '..'), { recursive: true });
+  rmSync(exe, { force: true });
+  symlinkSync(join(debian.root, program, 'bin/node'), exe);
+}
+const HOW_A_HUB_IS_RESTARTED = ['systemctl daemon-reload', 'systemctl reset-failed atmosphere-edge.service', RESTART];
+const PROGRAM = 'usr/lib/atmosphere-edge';
 const modeOf = (path: string): number => statSync(join(debian.root, path)).mode & 0o777;
 const inactive = () => debian.say({ hub: 'ActiveState=inactive\nMainPID=0\nNRestarts=0\n' });
 
@@ -30,7 +41,7 @@ describe('what systemd says of the hub', () => {
     ['active', '', 'running'],
     ['activating', '', 'starting'],
     ['inactive', '', 'stopped'],
-    ['inactive', 'Job=12\n', 'starting'],
+    ['inactive', 'Job=12\n', 'queued'],
     ['failed', '', 'failed'],
   ])('%s %s', async (active, job, state) => {
     debian.say({ hub: `ActiveState=${active}\n${job}MainPID=7\nNRestarts=2\n` });
@@ -48,6 +59,14 @@ describe('what dpkg says of the package', () => {
   ])('%s is %s', async (state, phase) => {
     debian.say({ installation: `${state} 0.2.0~rc.1` });
     expect(await machine.installed()).toEqual({ version: '0.2.0~rc.1', phase });
+  });
+
+  test('what is configured or installed keeps the settings of the owner, whom nobody asks', async () => {
+    await machine.configure();
+    await machine.installKept();
+    const calls = debian.calls('dpkg --force');
+    expect(calls).toHaveLength(2);
+    for (const call of calls) expect(call).toContain('--force-confdef --force-confold');
   });
 
   test('another program with the lock is known in every language, a failure is one', async () => {
@@ -79,11 +98,44 @@ describe('the kept version', () => {
     expect(debian.read(UNIT)).toContain(`ExecStart=${debian.root}/${KEPT}/files/usr/lib/atmosphere-edge/bin/node serve`);
     expect(modeOf(UNIT)).toBe(0o644);
     expect(debian.calls(RESTART)).toHaveLength(1);
+    hubRuns(`${KEPT}/files/${PROGRAM}`);
     await machine.runKept();
     expect(debian.calls(RESTART)).toHaveLength(0);
+    expect(await machine.isKeptInUse()).toBe(true);
     await machine.runInstalled();
     expect(debian.read(UNIT)).toBeUndefined();
     expect(debian.calls(RESTART)).toHaveLength(1);
+    hubRuns(PROGRAM);
+    await machine.runInstalled();
+    expect(debian.calls(RESTART)).toHaveLength(0);
+    expect(await machine.isKeptInUse()).toBe(false);
+  });
+
+  test.each(['daemon-reload', 'restart'])('is brought to run by the next watch where one ended before its %s', async (verb) => {
+    hubRuns(PROGRAM);
+    debian.say({ failing: verb });
+    await expect(machine.runKept()).rejects.toThrow(verb);
+    debian.calls('');
+    await machine.runKept();
+    expect(debian.calls('systemctl').filter((call) => !call.includes(' show '))).toEqual(HOW_A_HUB_IS_RESTARTED);
+    hubRuns(`${KEPT}/files/${PROGRAM}`);
+    debian.say({ failing: verb });
+    await expect(machine.runInstalled()).rejects.toThrow(verb);
+    expect(debian.read(UNIT)).toBeUndefined();
+    debian.calls('');
+    await machine.runInstalled();
+    expect(debian.calls('systemctl').filter((call) => !call.includes(' show '))).toEqual(HOW_A_HUB_IS_RESTARTED);
+  });
+
+  test('is taken away as a whole before it is removed, and what a power cut left is removed later', () => {
+    const kept = new KeptPackage(join(debian.root, KEPT), new MachineCommands(debian.env, join(debian.root, 'complaints')));
+    const dies = (path: string) => {
+      if (existsSync(path)) throw new Error('no power');
+    };
+    expect(() => kept.discard(dies)).toThrow('no power');
+    expect([debian.read(`${KEPT}/files/${PROGRAM}/bin/node`), debian.read(`${KEPT}/control/status`)]).toEqual([undefined, undefined]);
+    machine.discardKept();
+    expect(existsSync(join(debian.root, `${KEPT}.gone`))).toBe(false);
   });
 
   test('does not replace a unit of the owner', async () => {

@@ -3,7 +3,7 @@ import type { UpgradeRecord } from '../../../src/hub/upgrade-record.ts';
 import { ManualClock } from '../../manual-clock.ts';
 
 /** How a version of the hub behaves on the machine. */
-export type Behaviour = 'good' | 'ends' | 'hangs' | 'fails' | 'stopped' | 'slow';
+export type Behaviour = 'good' | 'ends' | 'hangs' | 'fails' | 'stopped' | 'slow' | 'queued';
 
 class PowerCut extends Error {}
 
@@ -18,16 +18,21 @@ export class SkippingClock extends ManualClock {
   }
 }
 
-/** What a machine holds that outlives a power cut. */
+/** How long a start waits for the network and the time, for which nothing answers. */
+const QUEUED_MS = 600_000;
+
+/** What a machine holds that outlives a power cut, and what runs there. */
 export interface Disk {
   record: UpgradeRecord | undefined;
-  /** What the preinst set aside. */
+  /** What the package's scripts set aside. */
   before?: UpgradeRecord;
   installed: Installation;
   /** dpkg died while it unpacked, so that it cannot finish. */
   isDamaged?: boolean;
   kept: string | undefined;
   unit: 'installed' | 'kept';
+  /** From which files the hub runs: after a start of the machine from those that its unit names. `nothing`: dpkg has stopped it. */
+  runs: 'installed' | 'kept' | 'nothing';
   avoided: readonly string[];
   minimum: string;
 }
@@ -40,6 +45,7 @@ export const upgraded = (): Disk => ({
   installed: complete(TO),
   kept: FROM,
   unit: 'installed',
+  runs: 'installed',
   avoided: [],
   minimum: '0.0.1',
 });
@@ -56,6 +62,8 @@ export class FakeUpgradeMachine implements UpgradeMachine {
   attempts: ('failed' | 'not packed')[] = [];
   /** Ends of the hub that systemd has counted before. */
   endsBefore = 0;
+  /** At how many looks the hub that is stopped still ends its calls. */
+  drains = 0;
   readonly #behaviours: Readonly<Record<string, Behaviour>>;
   readonly #clock: ManualClock;
   #startedMs: number;
@@ -70,7 +78,8 @@ export class FakeUpgradeMachine implements UpgradeMachine {
 
   /** The version whose files the service runs. */
   get running(): string | undefined {
-    return this.disk.unit === 'kept' ? this.disk.kept : this.disk.installed.version;
+    const { runs, kept, installed } = this.disk;
+    return { installed: installed.version, kept, nothing: undefined }[runs];
   }
 
   get isOff(): boolean {
@@ -91,6 +100,10 @@ export class FakeUpgradeMachine implements UpgradeMachine {
     });
   }
 
+  recordBefore(): UpgradeRecord | undefined {
+    return this.disk.before;
+  }
+
   restoreRecord(): void {
     this.#change('restore record', (disk) => {
       disk.record = disk.before;
@@ -107,6 +120,8 @@ export class FakeUpgradeMachine implements UpgradeMachine {
     if (behaviour === 'ends') return { state: 'starting', answers: false, pid: 0, restarts: Math.floor(sinceMs / 6_000) };
     if (behaviour === 'fails') return { state: 'failed', answers: false, pid: 0, restarts: 0 };
     if (behaviour === 'stopped') return { state: 'stopped', answers: false, pid: 0, restarts: this.endsBefore };
+    if (behaviour === 'queued' && sinceMs < QUEUED_MS) return { state: 'queued', answers: false, pid: 0, restarts: 0 };
+    if (behaviour === 'queued') return { state: 'running', answers: sinceMs >= QUEUED_MS + 50_000, pid: 7, restarts: 0 };
     const answers = behaviour === 'good' ? sinceMs >= 2_000 : behaviour === 'slow' && sinceMs >= 100_000;
     return { state: answers ? 'running' : 'starting', answers, pid: 7, restarts: 0 };
   }
@@ -139,11 +154,12 @@ export class FakeUpgradeMachine implements UpgradeMachine {
   }
 
   async runKept(): Promise<void> {
-    if (this.disk.unit === 'kept') return;
-    this.#change('run kept', (disk) => {
-      disk.unit = 'kept';
-    });
-    this.#startedMs = this.#clock.now();
+    if (this.disk.unit !== 'kept') {
+      this.#change('unit of kept', (disk) => {
+        disk.unit = 'kept';
+      });
+    }
+    await this.#runFrom('kept');
   }
 
   async installKept(): Promise<'done' | 'busy' | 'failed'> {
@@ -173,15 +189,32 @@ export class FakeUpgradeMachine implements UpgradeMachine {
   }
 
   async runInstalled(): Promise<void> {
-    this.#change('run installed', (disk) => {
-      disk.unit = 'installed';
-    });
+    if (this.disk.unit !== 'installed') {
+      this.#change('unit of installed', (disk) => {
+        disk.unit = 'installed';
+      });
+    }
+    await this.#runFrom('installed');
+  }
+
+  async isKeptInUse(): Promise<boolean> {
+    this.drains -= 1;
+    return this.disk.runs === 'kept' || this.drains >= 0;
   }
 
   discardKept(): void {
+    if (this.disk.runs === 'kept' || this.drains > 0) throw new Error('The hub still runs from the kept files');
     this.#change('discard kept', (disk) => {
       disk.kept = undefined;
     });
+  }
+
+  async #runFrom(files: Disk['runs']): Promise<void> {
+    if (this.disk.runs === files) return;
+    this.#change(`run ${files}`, (disk) => {
+      disk.runs = files;
+    });
+    this.#startedMs = this.#clock.now();
   }
 
   #isBusy(): boolean {

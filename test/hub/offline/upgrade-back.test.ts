@@ -88,6 +88,7 @@ test('a power cut at whatever moment leaves the version that the owner left, or 
     machine.cutAt = cutAt;
     await ask().catch(() => undefined);
     const { disk } = machine;
+    disk.runs = disk.unit;
     const boot = { machine: new FakeUpgradeMachine(disk, {}, new SkippingClock()), clock: new SkippingClock(), report: () => undefined };
     if (isOpen(disk.record)) await new UpgradeWatch(boot).run();
     // Before the decision was written, nothing was asked for.

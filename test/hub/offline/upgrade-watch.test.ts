@@ -51,6 +51,11 @@ describe('a new version', () => {
     expect(await watch.run()).toMatchObject({ step: 'settled' });
   });
 
+  test('whose start waits for the network after a power cut has its time from then on', async () => {
+    const { watch } = machineWith(upgraded(), { [TO]: 'queued' });
+    expect(await watch.run()).toMatchObject({ step: 'settled' });
+  });
+
   test('of a hub that its owner stopped is kept, however often it ended before', async () => {
     const { machine, watch } = machineWith(upgraded(), { [TO]: 'stopped' });
     machine.endsBefore = 5;
@@ -79,6 +84,21 @@ describe('the way back', () => {
     expect(await watch.run()).toMatchObject({ step: 'rolled-back' });
     expect(machine.acts).toHaveLength(acts);
     expect(machine.running).toBe(FROM);
+  });
+
+  test('leaves the kept files to the hub that still ends its calls with them', async () => {
+    const { machine, watch, tookMs } = machineWith(goingBack(), { [TO]: 'ends' });
+    machine.drains = 30;
+    expect(await watch.run()).toMatchObject({ step: 'rolled-back' });
+    expect(tookMs()).toBeGreaterThanOrEqual(30_000);
+    expect(machine.disk.kept).toBeUndefined();
+  });
+
+  test('does not install what its owner has installed while dpkg was busy', async () => {
+    const { machine, watch } = machineWith(goingBack());
+    machine.others = [() => undefined, () => Object.assign(machine.disk, { installed: complete(FROM) })];
+    expect(await watch.run()).toMatchObject({ step: 'rolled-back' });
+    expect(machine.acts).not.toContain('unpack kept');
   });
 
   test('never leads below the security minimum', async () => {
@@ -121,8 +141,9 @@ describe('the way back', () => {
   });
 
   test('ends in words where the kept files were removed', async () => {
-    const { watch } = machineWith({ ...goingBack(), kept: undefined });
+    const { machine, watch } = machineWith({ ...goingBack(), kept: undefined, unit: 'kept', runs: 'kept' });
     expect(await watch.run()).toMatchObject({ step: 'stayed', obstacle: 'nothing_kept', reason: 'ended' });
+    expect([machine.disk.unit, machine.running]).toEqual(['installed', TO]);
   });
 });
 
@@ -141,7 +162,7 @@ describe('while dpkg installs a version', () => {
     const configures = () => Object.assign(machine.disk, { installed: { version: TO, phase: 'configuring' } });
     machine.others = [() => undefined, unpacks, configures, ...Array(20).fill(() => undefined)];
     expect(await watch.run()).toMatchObject({ step: 'rolled-back', reason: 'no_answer' });
-    expect(machine.acts.slice(0, 3)).toEqual(['note watching', 'note rolling-back', 'run kept']);
+    expect(machine.acts.slice(0, 3)).toEqual(['note watching', 'note rolling-back', 'unit of kept']);
   });
 
   test('and takes that back, the record of the upgrade before is in force again', async () => {
@@ -159,10 +180,37 @@ describe('while dpkg installs a version', () => {
     expect(await watch.run()).toMatchObject({ step: 'rolled-back', to: TO, reason: 'ended' });
   });
 
+  test('and refuses it over one that it had left unfinished, that one is finished and watched', async () => {
+    const before: UpgradeRecord = { step: 'settled', from: '0.0.9', to: FROM };
+    const disk = during({
+      record: { step: 'installing', from: FROM, to: '0.3.0' },
+      before,
+      installed: { version: TO, phase: 'incomplete' },
+    });
+    const { machine, watch } = machineWith(disk, { [TO]: 'ends' });
+    expect(await watch.run()).toMatchObject({ step: 'rolled-back', from: FROM, to: TO, reason: 'ended' });
+    expect(machine.disk.avoided).toEqual([TO]);
+  });
+
+  test('and takes that back over one that is being taken back, the way back goes on', async () => {
+    const before: UpgradeRecord = { step: 'rolling-back', from: FROM, to: TO, reason: 'ended', atMs: 5 };
+    const { machine, watch } = machineWith(
+      during({ record: { step: 'installing', from: FROM, to: '0.3.0' }, before, installed: complete(TO) }),
+    );
+    expect(await watch.run()).toMatchObject({ step: 'rolled-back', reason: 'ended', atMs: 5 });
+    expect(machine.acts[0]).toBe('restore record');
+  });
+
   test('and dies before it unpacked anything, that is no upgrade', async () => {
     const { machine, watch } = machineWith(during({ installed: complete(FROM) }));
     expect(await watch.run()).toBeUndefined();
     expect(machine.disk.installed).toEqual(complete(FROM));
+  });
+
+  test('and dies before the version before is kept, that one runs again from its files, which are whole', async () => {
+    const { machine, watch } = machineWith(during({ isDamaged: true, kept: undefined, runs: 'nothing' }));
+    expect(await watch.run()).toMatchObject({ step: 'stayed', obstacle: 'nothing_kept', reason: 'not_installed' });
+    expect(machine.running).toBe(FROM);
   });
 
   test('and dies after it unpacked, that is finished, and watched', async () => {
@@ -179,7 +227,7 @@ describe('while dpkg installs a version', () => {
   });
 });
 
-describe('a power cut', () => {
+describe('an end', () => {
   const cases = [
     { name: 'after a good upgrade', disk: upgraded, behaviour: 'good', ends: TO },
     { name: 'while a bad one is taken back', disk: upgraded, behaviour: 'ends', ends: FROM },
@@ -212,9 +260,15 @@ describe('a power cut', () => {
     },
   ] as const;
 
-  test.each(cases)(
-    '$name, at whatever moment, leaves a hub that runs and an upgrade that is decided',
-    async ({ disk, behaviour, ends }) => {
+  /** What becomes of the hub: a power cut starts it once more, by its unit; the end of the watch alone leaves it as it runs. */
+  const ways = [
+    { of: 'the power', leaves: (disk: Disk) => ({ ...disk, runs: disk.unit }) },
+    { of: 'the watch', leaves: (disk: Disk) => disk },
+  ] as const;
+
+  test.each(ways.flatMap((way) => cases.map((one) => ({ ...way, ...one }))))(
+    'of $of $name, at whatever moment, leaves a hub that runs and an upgrade that is decided',
+    async ({ disk, behaviour, ends, leaves }) => {
       const whole = machineWith(disk(), { [TO]: behaviour });
       await whole.watch.run();
       const { moments } = whole.machine;
@@ -224,11 +278,11 @@ describe('a power cut', () => {
         before.machine.cutAt = cutAt;
         await before.watch.run().catch(() => undefined);
         expect(before.machine.isOff, `cut at ${cutAt}`).toBe(true);
-        const after = machineWith(before.machine.disk, { [TO]: behaviour });
+        const after = machineWith(leaves(before.machine.disk), { [TO]: behaviour });
         // Without anything left to do the machine does not start the watch.
         if (isOpen(after.machine.disk.record)) await after.watch.run();
         expect(after.machine.running, `cut at ${cutAt}`).toBe(ends);
-        expect(after.machine.disk, `cut at ${cutAt}`).toMatchObject({ installed: complete(ends), unit: 'installed' });
+        expect(after.machine.disk, `cut at ${cutAt}`).toMatchObject({ installed: complete(ends), unit: 'installed', runs: 'installed' });
         expect(after.machine.disk.record?.step, `cut at ${cutAt}`).toBe(ends === TO ? 'settled' : 'rolled-back');
       }
     },

@@ -211,7 +211,7 @@ describe.skipIf(missing !== undefined)(`upgrades of the package${missing === und
   test(
     'the way back leads to the last version that came up, and goes on after its watch was killed',
     async () => {
-      await machine.must('rm /etc/apt/preferences.d/atmosphere-edge');
+      await machine.must('rm /etc/apt/preferences.d/atmosphere-edge-avoided');
       await machine.must('apt-get install --yes atmosphere-edge=0.2.0 2>&1');
       await machine.must('apt-get install --yes atmosphere-edge=0.3.0 2>&1');
       await until(async () => (await record()).step === 'rolling-back', LIMIT_MS, LOOK_MS);
@@ -228,7 +228,7 @@ describe.skipIf(missing !== undefined)(`upgrades of the package${missing === und
     async () => {
       await machine.must('dpkg --unpack /srv/apt/pool/main/a/atmosphere-edge/atmosphere-edge_0.2.0_*.deb 2>&1');
       await settled('settled');
-      expect([await installed(), await machine.must('cat /etc/apt/preferences.d/atmosphere-edge')]).toEqual([
+      expect([await installed(), await machine.must('cat /etc/apt/preferences.d/atmosphere-edge-avoided')]).toEqual([
         '0.2.0',
         expect.not.stringContaining('Pin: version 0.2.0'),
       ]);
