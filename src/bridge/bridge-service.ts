@@ -39,6 +39,11 @@ const SUSPENDED = 'bridge suspended';
 const SUSPENDED_TEXT =
   'Something that you chose for other ecosystems has changed since, and they may not use it: sudo atmo bridge list says what, and what to do';
 
+/** The same while one cannot be shown. */
+const HIDDEN = 'bridge hidden';
+const HIDDEN_TEXT =
+  'Something that you chose for other ecosystems cannot be shown to them: the log of the hub says why (bridge.not_shown); try again with sudo atmo bridge add';
+
 /** What the bridges use of the hub. */
 export interface BridgeServiceParts extends Pick<HubContext, 'clock' | 'logger' | 'events'> {
   readonly problems: Pick<HubProblems, 'raise' | 'clear'>;
@@ -74,8 +79,12 @@ export class BridgeService implements Service {
   readonly #shown: ShownValues;
   readonly #remote: FollowedHubs;
   #things: readonly BridgeEntry[] = [];
+  /** Ids of the things that could not be shown. */
+  readonly #hidden = new Set<string>();
   #stops: readonly (() => void)[] = [];
   #cancelRenewal = () => {};
+  /** The bridges whose ecosystems will be compared with their fabrics soon. */
+  readonly #waiting = new Set<number>();
   /** Settles when the last change of the bridges has ended. The next one waits for it. */
   #last: Promise<unknown> = Promise.resolve();
 
@@ -193,9 +202,9 @@ export class BridgeService implements Service {
       if (this.#on(bridge).length === 0)
         throw new AtmoError('NOT_FOUND', `There is no bridge ${bridge}; choose things for it first, with atmo bridge add`);
       const node = await this.#start(bridge);
-      const openedAtMs = this.#parts.clock.now();
-      this.#parts.store.putWindow(bridge, { openedAtMs, untilMs: openedAtMs + seconds * 1000 });
-      return node.openWindow(seconds);
+      const codes = await node.openWindow(seconds);
+      this.#ecosystems.expect(bridge, seconds * 1000);
+      return codes;
     });
   }
 
@@ -244,6 +253,7 @@ export class BridgeService implements Service {
   /** Shows a thing with all its values, and keeps the number of its endpoint, which ecosystems remember. */
   async #show(node: BridgeNode, entry: BridgeEntry): Promise<BridgeEntry> {
     const endpointNumber = await node.put(this.#shown.endpointOf(entry));
+    if (this.#hidden.delete(entry.id)) this.#reportThings();
     const numbered = { ...entry, endpointNumber };
     if (entry.endpointNumber !== endpointNumber) this.#store(numbered);
     return numbered;
@@ -256,15 +266,22 @@ export class BridgeService implements Service {
 
   #delete({ id, thing }: BridgeEntry): void {
     this.#parts.store.deleteThing(id);
+    this.#hidden.delete(id);
     this.#load();
     this.#shown.forget(thing);
   }
 
   #load(): void {
-    const { store, problems } = this.#parts;
-    this.#things = store.things();
+    this.#things = this.#parts.store.things();
+    this.#reportThings();
+  }
+
+  #reportThings(): void {
+    const { problems } = this.#parts;
     if (this.#things.some(({ suspended }) => suspended)) problems.raise(SUSPENDED, SUSPENDED_TEXT);
     else problems.clear(SUSPENDED);
+    if (this.#hidden.size > 0) problems.raise(HIDDEN, HIDDEN_TEXT);
+    else problems.clear(HIDDEN);
   }
 
   #on(bridge: number): readonly BridgeEntry[] {
@@ -281,9 +298,13 @@ export class BridgeService implements Service {
     const open = this.#open.get(bridge);
     if (open) return open;
     const node = await this.#open.open(bridge);
-    // matter.js begins with the values that it stored last, not with those that it was given.
-    await this.#putAll(bridge);
-    await this.#settle(bridge);
+    try {
+      // Who may call comes first: nothing that cannot be shown may keep an ecosystem that was removed.
+      await this.#settle(bridge);
+    } finally {
+      // matter.js begins with the values that it stored last, not with those that it was given.
+      await this.#putAll(bridge);
+    }
     return node;
   }
 
@@ -295,14 +316,22 @@ export class BridgeService implements Service {
     return {
       name: bridge === 1 ? this.#hubName : `${this.#hubName} ${bridge}`,
       onCommand: (command) => this.#carryOut(bridge, command),
-      onEcosystemsChanged: () => this.#soon(bridge, () => this.#settle(bridge)),
+      onEcosystemsChanged: () => this.#settleSoon(bridge),
       onReset: () => this.#soon(bridge, () => this.#putAll(bridge)),
     };
   }
 
+  /** Shows all things of a bridge. One that cannot be shown is reported and does not keep the others away. */
   async #putAll(bridge: number): Promise<void> {
     const node = this.#open.get(bridge);
-    if (node) for (const entry of this.#on(bridge)) await this.#show(node, entry);
+    if (!node) return;
+    for (const entry of this.#on(bridge)) await this.#show(node, entry).catch((thrown: unknown) => this.#onHidden(entry.id, thrown));
+  }
+
+  #onHidden(id: string, thrown: unknown): void {
+    this.#hidden.add(id);
+    this.#reportThings();
+    this.#parts.logger.warn('bridge.not_shown', { thing: id, problem: toAtmoError(thrown).message });
   }
 
   /** Closes a bridge that has neither things nor ecosystems, and deletes its storage. */
@@ -313,6 +342,16 @@ export class BridgeService implements Service {
   #isUsed(bridge: number): boolean {
     const ecosystems = this.#open.get(bridge)?.ecosystems() ?? this.#parts.store.ecosystems().filter((one) => one.bridge === bridge);
     return this.#on(bridge).length > 0 || ecosystems.length > 0;
+  }
+
+  /** Ecosystems can change their fabrics as often as they like. One waiting comparison is enough for all changes. */
+  #settleSoon(bridge: number): void {
+    if (this.#waiting.has(bridge)) return;
+    this.#waiting.add(bridge);
+    this.#soon(bridge, () => {
+      this.#waiting.delete(bridge);
+      return this.#settle(bridge);
+    });
   }
 
   async #settle(bridge: number): Promise<void> {

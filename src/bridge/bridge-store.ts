@@ -26,12 +26,6 @@ export interface Ecosystem {
   readonly tokens: readonly HeldToken[];
 }
 
-/** A time for which the owner opened a bridge. */
-export interface BridgeWindow {
-  readonly openedAtMs: number;
-  readonly untilMs: number;
-}
-
 /** Keeps the chosen things, the ecosystems and their tokens in the hub's state. A change is on the disk when the method returns. */
 export class BridgeStore {
   readonly #store: KeyValueStore;
@@ -89,17 +83,6 @@ export class BridgeStore {
 
   putPort(bridge: number, port: number): void {
     if (this.portOf(bridge) !== port) this.#store.set(NUMBERS, `port-${bridge}`, port);
-  }
-
-  /** Returns when the owner last opened the bridge, and until when; milliseconds since 1970. */
-  windowOf(bridge: number): BridgeWindow | undefined {
-    const stored = this.#store.get(NUMBERS, `window-${bridge}`);
-    const numbers = isJsonObject(stored) ? numbersOf(stored, ['openedAtMs', 'untilMs']) : undefined;
-    return numbers && { openedAtMs: numbers.openedAtMs ?? 0, untilMs: numbers.untilMs ?? 0 };
-  }
-
-  putWindow(bridge: number, { openedAtMs, untilMs }: BridgeWindow): void {
-    this.#store.set(NUMBERS, `window-${bridge}`, { openedAtMs, untilMs });
   }
 
   /** Returns the tokens with which this hub reads the chosen things of another hub. */

@@ -195,6 +195,16 @@ export function valuesFrom({ sensors }: Pick<BridgedThing, 'sensors'>, sensor: s
   return Object.fromEntries(names.map((name) => [name, valueFrom(name, reading)]));
 }
 
+/** The values that an ecosystem can be shown as unknown. Matter has no such state of the others. */
+export const CAN_BE_UNKNOWN: ReadonlySet<string> = new Set([
+  'temperature',
+  'humidity',
+  'pressure',
+  'illuminance',
+  'open_percent',
+  'locked',
+]);
+
 const BOOLEANS: ReadonlySet<string> = new Set(['on', 'open', 'wet', 'occupied']);
 
 function valueFrom(name: string, reading: Json): ReadingValue | null {

@@ -19,6 +19,11 @@ interface EcosystemParts {
 /** The ecosystems that have commissioned a bridge. Each is an agent of its own, with tokens for exactly the things of its bridge. */
 export class Ecosystems {
   readonly #parts: EcosystemParts;
+  /**
+   * Until when each bridge lets ecosystems in, by the monotonic clock. In memory alone: no bridge is open after a start, and a clock that a
+   * power cut set back must not open one again.
+   */
+  readonly #openUntilMs = new Map<number, number>();
 
   constructor(parts: EcosystemParts) {
     this.#parts = parts;
@@ -42,6 +47,11 @@ export class Ecosystems {
     return fabrics.flatMap((fabric) => (this.#isWelcome(bridge, fabric) ? [] : [fabric.fabricIndex]));
   }
 
+  /** Lets ecosystems in that join the bridge within this time. */
+  expect(bridge: number, durationMs: number): void {
+    this.#openUntilMs.set(bridge, this.#parts.clock.monotonic() + durationMs + COMMISSIONING_MS);
+  }
+
   /** Keeps the label of a known fabric, or takes in a new one. Returns false for one that has to leave. */
   #isWelcome(bridge: number, fabric: EcosystemFabric): boolean {
     const { store, clock } = this.#parts;
@@ -60,9 +70,8 @@ export class Ecosystems {
    * the storage of the bridge; neither was let in.
    */
   #isExpected(bridge: number): boolean {
-    const { store, clock } = this.#parts;
-    const open = store.windowOf(bridge);
-    return open !== undefined && clock.now() >= open.openedAtMs && clock.now() <= open.untilMs + COMMISSIONING_MS;
+    const untilMs = this.#openUntilMs.get(bridge);
+    return untilMs !== undefined && this.#parts.clock.monotonic() <= untilMs;
   }
 
   /** An agent that the owner named like an ecosystem keeps its name for itself. */
@@ -71,15 +80,21 @@ export class Ecosystems {
     return this.#parts.store.nextAgentId((agentId) => taken.has(agentId));
   }
 
-  /** Gives each ecosystem of a bridge tokens for exactly `needs`, and ends its other tokens. */
+  /** Gives each ecosystem of a bridge tokens for exactly `needs`, and ends its other tokens. Ends one whose token was revoked. */
   grant(bridge: number, needs: Needs): void {
-    const { store, tokens } = this.#parts;
     for (const one of this.list().filter((ecosystem) => ecosystem.bridge === bridge)) {
-      const after = renewedTokens(this.#parts, one.agentId, { held: one.tokens, needs });
-      // The new tokens are stored first. Otherwise, the end of the old ones would look like the end of the ecosystem.
-      store.putEcosystem(withTokens(one, after));
-      for (const { id } of one.tokens) if (!after.some((token) => token.id === id)) tokens.revoke(id);
+      // A revoked token is not valid, so it would be replaced by a new one.
+      if (this.#isRevoked(one)) this.end(one);
+      else this.#renew(one, needs);
     }
+  }
+
+  #renew(one: Ecosystem, needs: Needs): void {
+    const { store, tokens } = this.#parts;
+    const after = renewedTokens(this.#parts, one.agentId, { held: one.tokens, needs });
+    // The new tokens are stored first. Otherwise, the end of the old ones would look like the end of the ecosystem.
+    store.putEcosystem(withTokens(one, after));
+    for (const { id } of one.tokens) if (!after.some((token) => token.id === id)) tokens.revoke(id);
   }
 
   /** Returns the caller of a command. Throws PERMISSION_DENIED if the fabric was removed or the owner has not chosen what it wants. */

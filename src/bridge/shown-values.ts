@@ -4,7 +4,7 @@ import type { ReadingStore } from '../core/devices/sensor-readings.ts';
 import type { SensorId } from '../core/ids.ts';
 import { type Json, present } from '../core/json.ts';
 import type { BridgeEntry } from './bridge-entry.ts';
-import { type BridgedThing, valuesFrom } from './bridged-things.ts';
+import { type BridgedThing, CAN_BE_UNKNOWN, valuesFrom } from './bridged-things.ts';
 
 interface ShownParts {
   readonly readings: Pick<ReadingStore, 'current'>;
@@ -36,7 +36,7 @@ export class ShownValues {
 
   isReachable({ thing, suspended }: Pick<BridgeEntry, 'thing' | 'suspended'>): boolean {
     if (suspended) return false;
-    return thing.hub === undefined ? this.#hasReadings(thing) : this.#isReachedBy(thing);
+    return thing.hub === undefined ? this.#hasReadings(thing) : this.#isReachedBy(thing) && this.#hasValues(thing, thing.hub);
   }
 
   /** Keeps a value that another hub reported. */
@@ -57,6 +57,17 @@ export class ShownValues {
   #hasReadings({ sensors }: BridgedThing): boolean {
     const readings = Object.values(sensors).map((sensor) => this.#parts.readings.current(sensor as SensorId));
     return readings.every((reading) => reading !== undefined && reading.reachability !== 'unreachable');
+  }
+
+  /**
+   * Returns whether the other hub has reported each value since this hub started. A value that nobody reported would be shown as off, closed
+   * or dry, and automations of the ecosystem would act on it.
+   */
+  #hasValues(thing: BridgedThing, hub: string): boolean {
+    return Object.entries(thing.sensors).every(([name, sensor]) => {
+      const reading = this.#remote.get(keyOf(hub, sensor));
+      return reading !== undefined && (CAN_BE_UNKNOWN.has(name) || valuesFrom(thing, sensor, reading)[name] !== null);
+    });
   }
 
   #valuesOf(thing: BridgedThing): BridgedValues {

@@ -86,10 +86,10 @@ describe('a thing that is chosen', () => {
   test('is not kept if it cannot be shown, and is shown at the next attempt', async () => {
     await hub.service.start();
     await hub.add('Siren', true);
-    hub.node().cannotShow = true;
+    hub.node().hidden.add('Pump');
     await expect(hub.add('Pump')).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
     expect(hub.service.things().map(({ thing }) => thing.name)).toEqual(['Siren']);
-    hub.node().cannotShow = false;
+    hub.node().hidden.clear();
     await hub.add('Pump');
     expect(hub.node().named('Pump').isReachable).toBe(true);
   });

@@ -20,11 +20,12 @@ export class FakeNode implements BridgeNode {
   readonly numbers = new Map<string, number>();
   fabrics: EcosystemFabric[] = [];
   cannotRemove = false;
-  cannotShow = false;
+  /** Names of the things that cannot be shown. */
+  readonly hidden = new Set<string>();
   options: BridgeNodeOptions | undefined;
 
   async put(endpoint: BridgedEndpoint): Promise<number> {
-    if (this.cannotShow) throw new AtmoError('STORAGE_FAILED', 'no space is left');
+    if (this.hidden.has(endpoint.name)) throw new AtmoError('STORAGE_FAILED', 'no space is left');
     this.shown.set(endpoint.id, endpoint);
     const number = endpoint.number ?? this.numbers.get(endpoint.id) ?? this.numbers.size + 2;
     this.numbers.set(endpoint.id, number);

@@ -83,6 +83,43 @@ describe('an ecosystem that was removed', () => {
     expect(hub.service.ecosystems()).toEqual([]);
     expect(hub.node().fabrics).toEqual([]);
   });
+
+  test('leaves and gets no new token also if a thing of its bridge cannot be shown', async () => {
+    await hub.commission('Pump');
+    await hub.service[Symbol.asyncDispose]();
+    for (const id of hub.tokens.valid()) hub.tokens.revoke(id);
+    hub.node().hidden.add('Pump');
+    await hub.restart();
+    hub.clock.advance(86_400_000);
+    await hub.add('Night');
+    expect(hub.service.ecosystems()).toEqual([]);
+    expect(hub.node().fabrics).toEqual([]);
+    expect(hub.tokens.valid()).toEqual([]);
+  });
+});
+
+test('a thing that cannot be shown keeps no other one away, and its owner learns it until it is shown or taken away', async () => {
+  await hub.commission('Pump', 'Night');
+  hub.node().hidden.add('Night');
+  await hub.node().update(hub.node().named('Pump').id, { values: { on: true } });
+  await hub.restart();
+  expect(hub.node().named('Pump').values).toEqual({ on: false });
+  expect(hub.problems.list()).toEqual([expect.stringContaining('cannot be shown')]);
+  hub.node().hidden.clear();
+  await hub.add('Night');
+  expect(hub.problems.list()).toEqual([]);
+  hub.node().hidden.add('Night');
+  await hub.restart();
+  await hub.service.remove('Night');
+  expect(hub.problems.list()).toEqual([]);
+});
+
+test('many changes of ecosystems at once are compared with the fabrics once', async () => {
+  await hub.commission('Pump');
+  const compared = vi.spyOn(hub.node(), 'ecosystems');
+  for (let count = 0; count < 100; count++) hub.node().options?.onEcosystemsChanged();
+  await hub.add('Night');
+  expect(compared.mock.calls.length).toBe(1);
 });
 
 test('a fabric that joined without the owner leaves and gets no token', async () => {

@@ -66,9 +66,7 @@ test('an ecosystem that was removed is not found, and stays known until its fabr
   expect(store.ecosystems()).toEqual([{ ...ecosystem, isEnded: true }]);
 });
 
-test('port and window of a bridge are kept for each bridge', () => {
+test('the port of a bridge is kept for each bridge', () => {
   store.putPort(2, 5561);
-  store.putWindow(2, { openedAtMs: 1, untilMs: 2 });
   expect([store.portOf(1), store.portOf(2)]).toEqual([undefined, 5561]);
-  expect([store.windowOf(1), store.windowOf(2)]).toEqual([undefined, { openedAtMs: 1, untilMs: 2 }]);
 });

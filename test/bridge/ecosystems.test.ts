@@ -37,7 +37,7 @@ function join(...fabrics: readonly EcosystemFabric[]): void {
   }
 }
 
-const open = () => store.putWindow(1, { openedAtMs: clock.now(), untilMs: clock.now() + 900_000 });
+const open = () => ecosystems.expect(1, 900_000);
 const agents = () => ecosystems.list().map(({ agentId }) => agentId);
 
 describe('an ecosystem', () => {
@@ -97,6 +97,22 @@ describe('an ecosystem', () => {
     tokens.revoke('token-1');
     expect(ecosystems.settle(1, [APPLE])).toEqual([APPLE.fabricIndex]);
     expect(agents()).toEqual([]);
+  });
+
+  test('whose token was revoked gets no new one, whatever is compared first', () => {
+    join(APPLE);
+    grant(LAMP);
+    tokens.revoke('token-1');
+    grant(LAMP);
+    expect(agents()).toEqual([]);
+    expect(tokens.valid()).toEqual([]);
+  });
+
+  test('that joins after a start is not let in by a window of before, whatever the clock says', () => {
+    join(APPLE);
+    ecosystems = new Ecosystems({ store, tokens: tokens as unknown as TokenAuthority, clock });
+    expect(ecosystems.settle(1, [APPLE, GOOGLE])).toEqual([GOOGLE.fabricIndex]);
+    expect(agents()).toEqual(['ecosystem-1']);
   });
 
   test('never gets the name of an agent that there is already', () => {

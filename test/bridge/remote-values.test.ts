@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type BridgedThing, sensorThing } from '../../src/bridge/bridged-things.ts';
 import { BridgeHub, pump } from './bridge-hub.ts';
 
@@ -22,6 +22,19 @@ const reachable = (...devices: readonly string[]) => ({
   isReachable: true,
   devices: devices.map((id) => ({ id, isReachable: true })),
 });
+/** Returns an answer of `list_sensors` with these values. */
+const listed = (...sensors: readonly (readonly [id: string, value?: unknown])[]) => ({
+  status: 'success',
+  result: {
+    sensors: sensors.map(([sensor_id, ...value]) => ({
+      sensor_id,
+      kind: value.length > 0 ? 'temperature' : undefined,
+      unit: '°C',
+      title: 't',
+      value: value[0],
+    })),
+  },
+});
 const live = () => hub.subscriptions.filter(({ signal }) => !signal.aborted);
 
 test('more sensors than one subscription can name are divided, and each is requested once', async () => {
@@ -38,6 +51,7 @@ test('a hub that cannot be reached is subscribed to when it is back', async () =
   await hub.add('Shed');
   expect(hub.subscriptions).toEqual([]);
   expect(hub.node().named('shed t').isReachable).toBe(false);
+  hub.answer = listed(['shed/t', 21.5]);
   hub.peers.push(reachable('shed'));
   hub.events.emit('peer.changed', 'hub-2', {});
   hub.clock.advance(5_000);
@@ -46,10 +60,9 @@ test('a hub that cannot be reached is subscribed to when it is back', async () =
 });
 
 test('the values of a device are read once at the beginning, and malformed and foreign ones are not shown', async () => {
-  const entry = (sensor_id: string, value: unknown) => ({ sensor_id, kind: 'temperature', unit: '°C', title: 't', value });
   hub.peers.push(reachable('shed'));
   hub.things.set('Shed', [remote('shed', 't'), remote('cellar', 't')]);
-  hub.answer = { status: 'success', result: { sensors: [entry('shed/t', 21.5), { sensor_id: 'shed/t' }, entry('attic/t', 3)] } };
+  hub.answer = listed(['shed/t', 21.5], ['shed/t'], ['attic/t', 3]);
   await hub.add('Shed');
   await vi.waitFor(() => expect(hub.node().named('shed t').values).toEqual({ temperature: 21.5 }));
   expect(hub.node().named('cellar t').values).toEqual({ temperature: null });
@@ -72,4 +85,35 @@ test('the token that reads another hub allows its chosen devices and nothing els
   expect(hub.granted()).toEqual(['sensor:read:cellar/*', 'sensor:read:shed/*']);
   await hub.service.remove('shed t');
   expect(hub.granted()).toEqual(['sensor:read:cellar/*']);
+});
+
+describe('a thing of another hub after a start', () => {
+  const isReachable = () => hub.node().named('Attic').isReachable;
+
+  beforeEach(async () => {
+    hub.peers.push(reachable('attic'));
+    await hub.add('Attic');
+  });
+
+  test('is not reachable until its hub has reported whether it is on', async () => {
+    expect(isReachable()).toBe(false);
+    live()[0]?.send('attic/is_on', true);
+    await vi.waitFor(() => expect(hub.node().named('Attic')).toMatchObject({ isReachable: true, values: { on: true } }));
+    await hub.restart();
+    expect(isReachable()).toBe(false);
+    live()[0]?.send('attic/is_on', null);
+    await hub.service.remove('nothing of this name').catch(() => undefined);
+    expect(isReachable()).toBe(false);
+    live()[0]?.send('attic/is_on', true);
+    await vi.waitFor(() => expect(isReachable()).toBe(true));
+  });
+
+  test('is reachable without a value that can be shown as unknown', async () => {
+    hub.things.set('Shed', [remote('shed', 't')]);
+    hub.peers.push(reachable('shed'));
+    hub.peers.shift();
+    await hub.add('Shed');
+    live()[0]?.send('shed/t', null);
+    await vi.waitFor(() => expect(hub.node().named('shed t').isReachable).toBe(true));
+  });
 });

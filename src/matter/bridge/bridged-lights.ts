@@ -48,9 +48,9 @@ class BridgedLevel extends LevelControlServer.with('OnOff', 'Lighting') {
     const level = Math.round(Math.min(this.maxLevel, Math.max(this.minLevel, targetLevel)));
     const onOff = this.agent.get(BridgedOnOff);
     const turnsOff = withOnOff && targetLevel <= this.minLevel;
-    // A command without on and off must not turn the light on, which the thing's own tool would.
-    if (!withOnOff && !onOff.state.onOff) return;
-    await (turnsOff ? request(this, 'turn_off') : request(this, 'set_brightness', { brightness: percentOf(level) }));
+    // A command without on and off must not turn the light on, which the thing's own tool would. Its options say that the level changes.
+    const isKept = !withOnOff && !onOff.state.onOff;
+    if (!isKept) await (turnsOff ? request(this, 'turn_off') : request(this, 'set_brightness', { brightness: percentOf(level) }));
     this.state.currentLevel = level;
     if (withOnOff) onOff.state.onOff = !turnsOff;
   }

@@ -63,9 +63,16 @@ const OPEN_PERCENT: Shown = {
   alongside: (position: number | null, cover) => (isMoving(cover) ? {} : { targetPositionLiftPercent100ths: position }),
 };
 const LOCKED: Shown = { cluster: 'doorLock', attribute: 'lockState', toMatter: (isLocked: boolean) => (isLocked ? 1 : 2), unknown: null };
+/** Limits of temperatures in hundredths of °C (Matter core specification 7.19.2.9). */
+const TEMPERATURES: Limits = [-27_315, 32_767];
 const SETPOINTS: Limits = [500, 3500];
 const setpoint = (celsius: number) => clamped(hundredths(celsius), SETPOINTS);
-const INDOOR: Shown = { cluster: 'thermostat', attribute: 'localTemperature', toMatter: hundredths, unknown: null };
+const INDOOR: Shown = {
+  cluster: 'thermostat',
+  attribute: 'localTemperature',
+  toMatter: (celsius: number) => clamped(hundredths(celsius), TEMPERATURES),
+  unknown: null,
+};
 const HEATING: Shown = { cluster: 'thermostat', attribute: 'occupiedHeatingSetpoint', toMatter: setpoint, unknown: 2000 };
 const COOLING: Shown = { cluster: 'thermostat', attribute: 'occupiedCoolingSetpoint', toMatter: setpoint, unknown: 2600 };
 const MODE: Shown = { cluster: 'thermostat', attribute: 'systemMode', toMatter: systemModeOf, unknown: 0 };
@@ -171,7 +178,7 @@ export const BRIDGED_TYPES: Readonly<Record<BridgedKind, BridgedType>> = {
   temperature_sensor: measuring('temperature_sensor', 'temperature', {
     cluster: 'temperatureMeasurement',
     toMatter: hundredths,
-    limits: [-27_315, 32_767],
+    limits: TEMPERATURES,
   }),
   humidity_sensor: measuring('humidity_sensor', 'humidity', {
     cluster: 'relativeHumidityMeasurement',

@@ -173,6 +173,16 @@ describe('a bridged cover', () => {
   });
 });
 
+test('a level for a light that is off is kept where the options of the command say so, without turning the light on', async () => {
+  await at('dimmable_light').setStateOf('onOff', { onOff: false });
+  const evenIfOff = { optionsMask: { executeIfOff: true }, optionsOverride: { executeIfOff: true } };
+  await invoke('dimmable_light', 'levelControl', 'moveToLevel', { level: 80, transitionTime: null, ...evenIfOff });
+  await invoke('dimmable_light', 'levelControl', 'moveToLevel', { level: 90, transitionTime: null, optionsMask: {}, optionsOverride: {} });
+  expect(state('dimmable_light', 'levelControl').currentLevel).toBe(80);
+  expect(state('dimmable_light', 'onOff').onOff).toBe(false);
+  expect(calls).toEqual([]);
+});
+
 /** Fields for the commands that need some. */
 const FIELDS: Readonly<Record<string, object>> = {
   moveToLevel: { level: 80, transitionTime: null, optionsMask: {}, optionsOverride: {} },

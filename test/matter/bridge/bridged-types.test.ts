@@ -56,6 +56,8 @@ test('a value that Matter cannot express is shown as the nearest one that it can
   expect(shown('temperature_sensor', { temperature: 900 })).toMatchObject({ temperatureMeasurement: { measuredValue: 32_767 } });
   expect(shown('humidity_sensor', { humidity: 104 })).toMatchObject({ relativeHumidityMeasurement: { measuredValue: 10_000 } });
   expect(shown('cover', { open_percent: 101 })).toMatchObject({ windowCovering: { currentPositionLiftPercent100ths: 0 } });
+  expect(shown('heating_thermostat', { temperature: 400 })).toMatchObject({ thermostat: { localTemperature: 32_767 } });
+  expect(shown('heating_thermostat', { temperature: -1e9 })).toMatchObject({ thermostat: { localTemperature: -27_315 } });
   expect(shown('heating_thermostat', { heating_setpoint: 60 })).toMatchObject({ thermostat: { occupiedHeatingSetpoint: 3500 } });
 });
 
