@@ -10,6 +10,7 @@ import { ROOT } from '../../scripts/bundle.ts';
 import { writeAptRepository } from '../../scripts/package/apt-repository.ts';
 import { writeDebianArchive } from '../../scripts/package/debian-archive.ts';
 import { SigningKey } from '../../scripts/package/signing-key.ts';
+import { writeKeyFile } from './key-file.ts';
 
 const TIME = new Date('2026-03-01T12:00:00Z');
 const dir = mkdtempSync(join(tmpdir(), 'atmo-apt-'));
@@ -26,16 +27,7 @@ async function packageOf(version: string): Promise<string> {
   return file;
 }
 
-/** Writes a key that signs and that nobody keeps. */
-function keyFile(name: string): string {
-  const home = mkdtempSync(join(tmpdir(), 'atmo-key-'));
-  const gpg = (...args: string[]) => execFileSync('gpg', ['--homedir', home, '--batch', '--quiet', ...args], { stdio: 'pipe' });
-  gpg('--passphrase', '', '--quick-gen-key', 'Owner <owner@example.org>', 'ed25519', 'sign', 'never');
-  writeFileSync(join(dir, `${name}.asc`), gpg('--armor', '--export-secret-keys'));
-  execFileSync('gpgconf', ['--homedir', home, '--kill', 'all']);
-  rmSync(home, { recursive: true });
-  return join(dir, `${name}.asc`);
-}
+const keyFile = (name: string): string => writeKeyFile(join(dir, `${name}.asc`));
 
 /** Verifies as apt does: with the published key alone. */
 function verify(...files: string[]): string {
