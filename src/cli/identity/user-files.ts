@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import { basename, dirname, posix, win32 } from 'node:path';
 import { AtmoError } from '../../core/errors.ts';
 import { replaceFile } from '../../core/files/file-system.ts';
-import { isOwnFolder } from '../../core/files/owner-rights.ts';
+import { isOwnFolder, readSmallFile } from '../../core/files/owner-rights.ts';
 import { type JsonObject, objectOf, tryParseJson } from '../../core/json.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -51,13 +51,17 @@ export function stateDirs(env: Environment, platform: Platform = process.platfor
 export type ProgramRun = readonly [program: string, args: readonly string[]];
 
 /**
- * Returns the run of icacls that lets only this user use a directory and what is in it, now and later. The rights that the directory got from
- * the one above end. Administrators can still take the directory, and programs of the same user can read it.
+ * Returns the runs of icacls that let only this user use a directory and what is in it, now and later. The first ends the rights that somebody
+ * gave to others in this directory itself, the second those that it got from the one above. Administrators can still take the directory, and
+ * programs of the same user can read it.
  */
-export function restriction(dir: string, env: Environment, user: string): ProgramRun {
+export function restriction(dir: string, env: Environment, user: string): readonly [ProgramRun, ProgramRun] {
   const icacls = win32.join(env.SystemRoot || 'C:\\Windows', 'System32', 'icacls.exe');
   const account = env.USERDOMAIN ? `${env.USERDOMAIN}\\${user}` : user;
-  return [icacls, [dir, '/inheritance:r', '/grant:r', `${account}:(OI)(CI)F`, '/q']];
+  return [
+    [icacls, [dir, '/reset', '/q']],
+    [icacls, [dir, '/inheritance:r', '/grant:r', `${account}:(OI)(CI)F`, '/q']],
+  ];
 }
 
 interface System {
@@ -97,7 +101,7 @@ function folderOfSecrets(dir: string): string {
 
 function restrict(dir: string, { env, user, run }: System, wasThere: boolean): void {
   try {
-    run(...restriction(dir, env, user()));
+    for (const step of restriction(dir, env, user())) run(...step);
   } catch (cause) {
     if (!wasThere) rmSync(dir, { recursive: true });
     const advice = 'see that LOCALAPPDATA is a folder of a local disk (NTFS)';
@@ -116,7 +120,7 @@ export function requirePrivate(path: string, platform: Platform = process.platfo
 /** Returns the JSON object in a file. If the file is missing or has no such object, returns an empty object, as if nothing were stored. */
 export function readJsonFile(path: string): JsonObject {
   try {
-    return objectOf(tryParseJson(readFileSync(path, 'utf8')));
+    return objectOf(tryParseJson(readSmallFile(path)));
   } catch {
     return {};
   }

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
+import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AtmoError, systemCode } from '../errors.ts';
 
@@ -60,9 +60,13 @@ function foreignOwnerOf(path: string): UserIds | undefined {
   return owner && owner.uid !== 0 ? owner : undefined;
 }
 
-/** Returns whether root may trust a folder that an environment variable names: sudo may have kept the variable of another user. */
+/**
+ * Returns whether root may trust a folder that an environment variable names: sudo may have kept the variable of another user. For one that
+ * is not there, the folder counts in which it would be made.
+ */
 export function isOwnFolder(path: string): boolean {
-  return foreignOwnerOf(path) === undefined;
+  const above = dirname(path);
+  return existsSync(path) || above === path ? foreignOwnerOf(path) === undefined : isOwnFolder(above);
 }
 
 /** Maximum size of a key, token or certificate in bytes. */

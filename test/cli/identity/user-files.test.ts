@@ -1,8 +1,9 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { browserEnvironment, hasScreen, opener } from '../../../src/cli/browser.ts';
-import { configDir, makePrivateDir, requirePrivate, restriction, stateDirs } from '../../../src/cli/identity/user-files.ts';
+import { configDir, makePrivateDir, readJsonFile, requirePrivate, restriction, stateDirs } from '../../../src/cli/identity/user-files.ts';
 import { replaceFile } from '../../../src/core/files/file-system.ts';
 import { withDirectory } from '../cli-fixture.ts';
 
@@ -36,9 +37,10 @@ describe('the directory of logins and keys', () => {
 
 describe('what other users can read', () => {
   test('on Windows is restricted by icacls, by its whole path, to this user', () => {
+    const icacls = 'C:\\Windows\\System32\\icacls.exe';
     expect(restriction('C:\\x y', WINDOWS, 'Ann Lee')).toEqual([
-      'C:\\Windows\\System32\\icacls.exe',
-      ['C:\\x y', '/inheritance:r', '/grant:r', 'STUDY\\Ann Lee:(OI)(CI)F', '/q'],
+      [icacls, ['C:\\x y', '/reset', '/q']],
+      [icacls, ['C:\\x y', '/inheritance:r', '/grant:r', 'STUDY\\Ann Lee:(OI)(CI)F', '/q']],
     ]);
   });
 
@@ -60,17 +62,14 @@ describe('what other users can read', () => {
       makePrivateDir(join(dir, 'Local/atmosphere-edge/hubs'), system);
       expect(existsSync(join(dir, 'Local/atmosphere-edge/hubs'))).toBe(true);
       makePrivateDir(join(dir, 'Local/atmosphere-edge'), system);
-      const line = [
-        'C:\\Windows\\System32\\icacls.exe',
-        '/Local/atmosphere-edge',
-        '/inheritance:r',
-        '/grant:r',
-        'STUDY\\Ann Lee:(OI)(CI)F',
-        '/q',
+      const start = ['C:\\Windows\\System32\\icacls.exe', '/Local/atmosphere-edge'];
+      const both = [
+        [...start, '/reset', '/q'],
+        [...start, '/inheritance:r', '/grant:r', 'STUDY\\Ann Lee:(OI)(CI)F', '/q'],
       ];
       expect([lines, found]).toEqual([
-        [line, line],
-        [[], ['hubs']],
+        [...both, ...both],
+        [[], [], ['hubs'], ['hubs']],
       ]);
     });
   });
@@ -99,6 +98,15 @@ describe('what other users can read', () => {
       replaceFile(file, 'new', { platform: 'win32' });
       expect(statSync(file).mode & 0o777).toBe(0o600);
     });
+  });
+});
+
+test('a login that is a pipe or larger than any login is none', async () => {
+  await withDirectory(async (dir) => {
+    execFileSync('mkfifo', [join(dir, 'pipe.json')]);
+    writeFileSync(join(dir, 'login.json'), JSON.stringify({ token: 't' }));
+    writeFileSync(join(dir, 'large.json'), JSON.stringify({ token: 't'.repeat(100_000) }));
+    expect(['login', 'large', 'pipe'].map((name) => readJsonFile(join(dir, `${name}.json`)))).toEqual([{ token: 't' }, {}, {}]);
   });
 });
 

@@ -96,6 +96,8 @@ describe.runIf(isRoot)('in a folder of another user, root', () => {
   test("keeps nothing, although the environment names its home as root's", () => {
     const env = { HOME: folder, XDG_CONFIG_HOME: folder };
     expect([isOwnFolder(folder), isOwnFolder(dir)]).toEqual([false, true]);
+    // sudo -E as root would make these, and what is in them.
+    expect([isOwnFolder(join(folder, 'x/y')), isOwnFolder(join(dir, 'x/y'))]).toEqual([false, true]);
     expect(homeOf(env)).not.toBe(folder);
     expect(configDir(env, 'linux')).not.toContain(folder);
     expect(homeOf({ HOME: dir })).toBe(dir);
