@@ -2,16 +2,15 @@ import { isRemoteDevice, NOT_FOUND_CODES } from '../calls/routing/remote-device.
 import { type Authorizer, isSelfOrDescendant, type Principal } from '../core/auth/principal.ts';
 import { parseDeviceId, parseSensorId } from '../core/devices/device-names.ts';
 import { AtmoError, invalidInput, toAtmoError } from '../core/errors.ts';
-import type { Json } from '../core/json.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { callerView, canSeeTool, filledPermissions, mayCallTool } from '../tools/definition/tool-permissions.ts';
 import { canSeeDevice } from '../tools/names/resolve-names.ts';
 import type { AccessPorts } from './automation-ports.ts';
 import type { Action, AutomationPlan, SimpleCondition, Step, Trigger } from './automation-schema.ts';
 import { simpleConditions } from './plan/condition-schema.ts';
-import { expressionsIn, usesIn } from './plan/expression.ts';
+import { usesIn } from './plan/expression.ts';
 import { referencesIn } from './plan/references.ts';
-import { conditionsIn } from './plan/step-schema.ts';
+import { conditionsIn, expressionsOf } from './plan/step-schema.ts';
 import { callsIn } from './run/step-calls.ts';
 
 type VisibilityPorts = Pick<AccessPorts, 'authorizer' | 'readings' | 'devices' | 'house'>;
@@ -21,8 +20,9 @@ type ActionPorts = Pick<AccessPorts, 'authorizer' | 'registry' | 'mesh' | 'valid
 type Look = Trigger | SimpleCondition;
 
 /** Returns what a plan looks at: its triggers, its conditions at any depth, and what its expressions use. */
-export function looksOf({ triggers, conditions, actions }: AutomationPlan): readonly Look[] {
-  const written = [actions, conditions] as unknown as Json;
+export function looksOf(plan: AutomationPlan): readonly Look[] {
+  const { triggers, conditions, actions } = plan;
+  const written = expressionsOf(plan);
   const readings = [...usesIn(written, 'readings')].map((sensor_id): Look => ({ type: 'reading', sensor_id }));
   const flags = [...usesIn(written, 'flags')].map((flag): Look => ({ type: 'flag', flag }));
   return [...triggers, ...simpleConditions([...conditions, ...conditionsIn(actions).flat()]), ...readings, ...flags];
@@ -127,7 +127,7 @@ function checkAction(action: Action, principal: Principal, ports: ActionPorts): 
   const tool = registry.resolve(action.tool, { isVisible: (candidate) => canSeeTool(candidate, principal, authorizer) });
   const required = tool.definition.requires.permissions;
   if (!mayCallTool(tool, principal, authorizer)) throw lacks(required);
-  if (referencesIn(action.params, 'trigger').size > 0 || expressionsIn(action.params).length > 0) return;
+  if (referencesIn(action.params, 'trigger').size > 0 || referencesIn(action.params, 'expr').size > 0) return;
   const params = validator.parameters(tool.definition.parameters, action.params);
   // For a tool of another hub, the permissions for effects are not checked: only that hub can resolve the devices.
   if (tool.hubs) return;

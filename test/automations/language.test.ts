@@ -92,6 +92,24 @@ describe('triggers', () => {
     expect(fixture.calls).toHaveLength(1);
   });
 
+  test('an expression in the body of a webhook is plain data, which nobody runs', async () => {
+    const { fixture, post } = await atWebhook({ actions: [{ ...LAMP_ON, params: { level: { trigger: 'body' } } }] });
+    await fixture.report(21);
+    await post({ expr: `readings["${SENSOR}"]` });
+    await post({ level: { expr: 'flags.vacation_mode' } });
+    // The tool takes a number, so that it refuses both objects; with the value of the sensor it would have run.
+    expect(fixture.calls).toEqual([]);
+    expect(await fixture.view('auto')).toMatchObject({ runs: 2, last_error: { code: 'VALIDATION_ERROR' } });
+  });
+
+  test('an expression beside an expression that is none needs the permission for what it reads', async () => {
+    const fixture = await started();
+    const hidden = { type: 'expression', expr: 'true', level: { expr: `readings["${SENSOR}"]` } };
+    const config: JsonObject = { trigger: { type: 'hub_start' }, actions: [{ tool: 'matter:lamp_turn_on', params: hidden }] };
+    const answer = await fixture.spawn(config, { permissions: ['device:control:lamp'] });
+    expect(codeOf(answer)).toBe('SENSOR_NOT_FOUND');
+  });
+
   test('the first person who comes home and the last who leaves set off, and what is known before does not', async () => {
     const fixture = await started();
     const becomes = (value: string, name: string) =>

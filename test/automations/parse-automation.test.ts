@@ -62,6 +62,14 @@ describe('a configuration', () => {
       /has no "value"/,
     ],
     ['no action', reading({ above: 1 }), { actions: [] }, /actions/],
+    ['a repetition of nothing', reading({ above: 1 }), { actions: [{ type: 'repeat', count: 100, actions: [] }] }, /actions/],
+    [
+      'a repetition of repetitions of nothing',
+      { type: 'hub_start' },
+      { actions: [{ type: 'repeat', count: 100, actions: [{ type: 'repeat', count: 100, actions: [] }] }] },
+      /actions/,
+    ],
+    ['an empty branch', reading({ above: 1 }), { actions: [{ type: 'parallel', branches: [[]] }] }, /branches/],
     ['too many actions', reading({ above: 1 }), { actions: Array(17).fill({ tool: 't' }) }, /actions/],
     ['an unknown member', reading({ above: 1 }), { script: 'rm' }, /"script" is not known; allowed: .*parameters/],
     [

@@ -127,7 +127,7 @@ function filledParams(params: JsonObject, plan: AutomationPlan): readonly [Json,
   if (names.size === 0) return [params];
   const facts = sampleFacts(plan);
   const filled = (value: Json) =>
-    fillReferences(params, 'trigger', (name) => (name === 'value' || name === 'previous' ? value : (facts[name] ?? '')));
+    fillReferences(params, { trigger: (name) => (name === 'value' || name === 'previous' ? value : (facts[name] ?? '')) });
   return names.has('value') || names.has('previous') ? [filled(sampleValue(plan, 0)), filled(sampleValue(plan, 1))] : [filled(0)];
 }
 

@@ -4,9 +4,9 @@ import { isTimeZone } from '../../core/local-time.ts';
 import type { AutomationPlan, Condition, ReadingTrigger, Step, TimeTrigger, Trigger } from '../automation-schema.ts';
 import { requireCron } from '../triggers/cron.ts';
 import { isComposite, MAX_CONDITION_DEPTH, simpleConditions } from './condition-schema.ts';
-import { Expression, expressionsIn, usesIn } from './expression.ts';
+import { Expression, usesIn } from './expression.ts';
 import { referencesIn } from './references.ts';
-import { allSteps, conditionsIn, isAction, listsIn, MAX_STEP_DEPTH, MAX_STEPS } from './step-schema.ts';
+import { allSteps, conditionsIn, expressionsOf, isAction, listsIn, MAX_STEP_DEPTH, MAX_STEPS } from './step-schema.ts';
 
 const HOUR_SECONDS = 3_600;
 /** Names of the facts to which actions may refer, by trigger type. All triggers also have the facts in `COMMON_FACTS`. */
@@ -111,7 +111,8 @@ function checkStep(step: Step): void {
 }
 
 /** Checks that each trigger has the facts to which the actions refer, and that some trigger has those that expressions use. */
-function checkFacts({ triggers, actions, conditions }: AutomationPlan): void {
+function checkFacts(plan: AutomationPlan): void {
+  const { triggers, actions } = plan;
   const used = referencesIn(actions as unknown as Json, 'trigger');
   const factsOf = (type: Trigger['type']) => [...COMMON_FACTS, ...FACTS[type]];
   for (const { type } of triggers) {
@@ -120,13 +121,13 @@ function checkFacts({ triggers, actions, conditions }: AutomationPlan): void {
     throw invalidInput(`A trigger of type ${type} has no ${JSON.stringify(missing.slice(0, 40))}; it has ${factsOf(type).join(', ')}`);
   }
   const all = new Set(triggers.flatMap(({ type }) => factsOf(type)));
-  requireKnown(usesIn([actions, conditions] as unknown as Json, 'trigger'), all, 'trigger');
+  requireKnown(usesIn(expressionsOf(plan), 'trigger'), all, 'trigger');
 }
 
-function checkExpressions({ actions, conditions, parameters }: AutomationPlan): void {
-  const all = [actions, conditions] as unknown as Json;
-  for (const text of expressionsIn(all)) Expression.parse(text);
-  requireKnown(usesIn(all, 'params'), new Set(Object.keys(parameters)), 'params');
+function checkExpressions(plan: AutomationPlan): void {
+  const all = expressionsOf(plan);
+  for (const text of all) Expression.parse(text);
+  requireKnown(usesIn(all, 'params'), new Set(Object.keys(plan.parameters)), 'params');
   requireKnown(usesIn(all, 'answers'), new Set(), 'answers');
 }
 

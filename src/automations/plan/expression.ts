@@ -1,6 +1,6 @@
 import { type ASTNode, Environment } from '@marcbachmann/cel-js';
 import { invalidInput, toAtmoError } from '../../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
 
 /** Longest text of an expression, in characters. */
 const MAX_LENGTH = 500;
@@ -72,23 +72,9 @@ export class Expression {
   }
 }
 
-/** Returns the names by which expressions anywhere in a value use a variable. */
-export function usesIn(value: Json, root: Root): ReadonlySet<string> {
-  return new Set(expressionsIn(value).flatMap((text) => [...Expression.parse(text).uses[root]]));
-}
-
-/** Returns the text of an expression that stands for a value, `{"expr": "CEL"}`; undefined for any other value. */
-export function expressionOf(value: Json): string | undefined {
-  if (!isJsonObject(value) || typeof value.expr !== 'string') return undefined;
-  return Object.keys(value).length === 1 ? value.expr : undefined;
-}
-
-/** Returns all expressions in a value: those that stand for a value, and those of conditions. */
-export function expressionsIn(value: Json): readonly string[] {
-  if (Array.isArray(value)) return value.flatMap((item: Json) => expressionsIn(item));
-  if (!isJsonObject(value)) return [];
-  const own = expressionOf(value) ?? (value.type === 'expression' && typeof value.expr === 'string' ? value.expr : undefined);
-  return own === undefined ? Object.values(value).flatMap(expressionsIn) : [own];
+/** Returns the names by which expressions use a variable. */
+export function usesIn(texts: Iterable<string>, root: Root): ReadonlySet<string> {
+  return new Set([...texts].flatMap((text) => [...Expression.parse(text).uses[root]]));
 }
 
 function makeLanguage(): Environment {

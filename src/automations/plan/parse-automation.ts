@@ -31,10 +31,12 @@ export function parseAutomation(config: JsonObject, validator: SchemaValidator):
   const parameters = parseParameters(config, validator);
   const { parameters: _, ...rest } = isJsonObject(config.trigger) ? { ...config, trigger: [config.trigger] } : config;
   for (const part of [rest.trigger, rest.conditions, rest.actions]) requireWrittenOut(part);
-  const filled = fillReferences(rest, 'param', (name) => {
-    const parameter = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
-    if (parameter) return parameter.value;
-    throw invalidInput(`The parameter ${JSON.stringify(name.slice(0, 40))} is used and not declared under parameters`);
+  const filled = fillReferences(rest, {
+    param: (name) => {
+      const parameter = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
+      if (parameter) return parameter.value;
+      throw invalidInput(`The parameter ${JSON.stringify(name.slice(0, 40))} is used and not declared under parameters`);
+    },
   });
   const checked = validator.parameters(PLAN_SCHEMA, filled) as unknown as CheckedPlan;
   const plan = {

@@ -1,6 +1,7 @@
 import type { FileValue } from '../../core/config/config-section.ts';
 import type { Json, JsonSchema } from '../../core/json.ts';
-import type { Condition } from './condition-schema.ts';
+import { type Condition, simpleConditions } from './condition-schema.ts';
+import { referencesIn } from './references.ts';
 import { LONGEST_SECONDS, plainName, shortText, strictBranches } from './schema-parts.ts';
 
 /** Largest number of steps in an automation, at all depths. */
@@ -48,6 +49,8 @@ const SIMPLE_STEPS = {
 
 const CONDITIONS_REF = { $ref: '#/$defs/conditions' } as const;
 const STEPS_REF = { $ref: '#/$defs/steps' } as const;
+/** Each repetition then has a step that counts for the largest number of steps of a run. */
+const SOME_STEPS_REF = { ...STEPS_REF, minItems: 1 } as const;
 
 /** The schemas of the fields of steps with steps or conditions in them, by the `type` of the step. */
 const COMPOSITE_STEPS = {
@@ -83,10 +86,10 @@ const COMPOSITE_STEPS = {
       count: { type: 'integer', minimum: 1, maximum: MAX_REPETITIONS },
       while: CONDITIONS_REF,
       max: { type: 'integer', minimum: 1, maximum: MAX_REPETITIONS, default: MAX_REPETITIONS },
-      actions: STEPS_REF,
+      actions: SOME_STEPS_REF,
     },
   },
-  parallel: { required: ['branches'], properties: { branches: { type: 'array', minItems: 1, maxItems: 8, items: STEPS_REF } } },
+  parallel: { required: ['branches'], properties: { branches: { type: 'array', minItems: 1, maxItems: 8, items: SOME_STEPS_REF } } },
 } as const;
 
 /** The names of all types of steps. */
@@ -193,6 +196,24 @@ export function allSteps(steps: readonly Step[]): readonly Step[] {
 /** Returns the lists of conditions in steps, at any depth of steps. */
 export function conditionsIn(steps: readonly Step[]): readonly (readonly Condition[])[] {
   return allSteps(steps).flatMap(conditionsOf);
+}
+
+interface PlanParts {
+  readonly conditions: readonly Condition[];
+  readonly actions: readonly Step[];
+}
+
+/** Returns the texts of all expressions that a run may evaluate: those of conditions, and those in the values of steps. */
+export function expressionsOf({ conditions, actions }: PlanParts): readonly string[] {
+  const asked = simpleConditions([...conditions, ...conditionsIn(actions).flat()]);
+  const texts = asked.flatMap((condition) => (condition.type === 'expression' ? [condition.expr] : []));
+  return [...texts, ...allSteps(actions).flatMap((step) => [...referencesIn(valuesOf(step), 'expr')])];
+}
+
+/** Returns the values of a step itself in which references and expressions are filled in at each run. */
+function valuesOf(step: Step): Json {
+  if (isAction(step)) return step.params;
+  return step.type === 'set_flag' ? step.value : null;
 }
 
 function withoutDefaults(members: Readonly<Record<string, JsonSchema>>): Readonly<Record<string, JsonSchema>> {

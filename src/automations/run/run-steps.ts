@@ -15,7 +15,6 @@ import type {
   WaitStep,
   WaitUntilStep,
 } from '../automation-schema.ts';
-import { expressionOf } from '../plan/expression.ts';
 import { fillReferences } from '../plan/references.ts';
 import { isAction } from '../plan/step-schema.ts';
 import type { WatchPorts } from '../triggers/watch.ts';
@@ -227,20 +226,14 @@ class StepRunner {
     return { params: this.#run.parameters, trigger: this.#run.facts, answers: this.#answers };
   }
 
-  /** Returns a value with the facts of the trigger and the values of expressions filled in. */
+  /** Returns a value with the facts of the trigger and the values of expressions filled in. An expression within a fact is plain data. */
   #filled(value: Json): Json {
-    return this.#evaluated(fillReferences(value, 'trigger', (name) => this.#factOf(name)));
+    return fillReferences(value, { trigger: (name) => this.#factOf(name), expr: (text) => this.#valueOf(text) });
   }
 
-  #evaluated(value: Json): Json {
-    const text = expressionOf(value);
-    if (text !== undefined) {
-      this.#run.requireSight();
-      return evaluate(text, this.#values(), this.#ports);
-    }
-    if (Array.isArray(value)) return value.map((item: Json) => this.#evaluated(item));
-    if (!isJsonObject(value)) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, item]): [string, Json] => [key, this.#evaluated(item)]));
+  #valueOf(text: string): Json {
+    this.#run.requireSight();
+    return evaluate(text, this.#values(), this.#ports);
   }
 
   /** Returns a fact of the trigger. The fact exists, because the check of the configuration allows only facts that all its triggers have. */
