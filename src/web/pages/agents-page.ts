@@ -67,7 +67,7 @@ export class AgentsPage extends PageElement {
       <p class="quiet">${text('agents.goes_into', { place })} ${text(words.about)}</p>
       ${needsPublicAddress(shown) ? html`<p class="alert">${icon('info')}<span>${text('agents.public_address', { client })}</span></p>` : nothing}
       ${this.copyable(snippet, title)}
-      ${way === 'command' ? html`<p class="quiet small">${textWith('agents.not_found', { program: html`<code>atmo</code>`, command: html`<code>command -v atmo</code>`, script: html`<code>scripts/atmo</code>` })}</p>` : nothing}
+      ${way === 'command' ? html`<p class="quiet small">${textWith('agents.not_found', { program: html`<code>atmo</code>`, node: html`<code>node</code>`, command: html`<code>command -v atmo node</code>`, script: html`<code>scripts/atmo</code>` })}</p>` : nothing}
       ${this.#trust(shown)}
     </section>`;
   }

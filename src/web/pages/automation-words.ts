@@ -44,6 +44,7 @@ export interface TriggerView {
   readonly decision?: 'approved' | 'denied';
   readonly scene_id?: string;
   readonly agent_id?: string;
+  readonly outcome?: 'success' | 'failure' | 'stopped';
   readonly person?: string;
 }
 
@@ -117,14 +118,19 @@ export function triggerWords(trigger: TriggerView, names: HomeNames): string {
     case 'webhook':
       return text('automations.on_webhook', { name: trigger.name ?? '' });
     case 'decision':
-      return text(trigger.decision === 'denied' ? 'automations.on_denied' : 'automations.on_approved');
+      return decisionWords(trigger);
     case 'scene':
       return text('automations.on_scene', { scene: trigger.scene_id ?? '' });
     case 'automation_ended':
-      return text('automations.on_ended', { name: trigger.agent_id ?? '' });
+      return text(trigger.outcome ? `automations.on_ended_${trigger.outcome}` : 'automations.on_ended', { name: trigger.agent_id ?? '' });
     case 'presence':
       return presenceWords(trigger);
   }
+}
+
+function decisionWords({ decision, agent_id: agent }: TriggerView): string {
+  const key = decision === 'denied' ? 'on_denied' : 'on_approved';
+  return agent === undefined ? text(`automations.${key}`) : text(`automations.${key}_of`, { agent });
 }
 
 function presenceWords({ person, becomes }: TriggerView): string {
@@ -164,17 +170,9 @@ export function conditionWords(condition: ConditionView, names: HomeNames): stri
     case 'expression':
       return text('automations.if_expression', { expr: condition.expr ?? '' });
     case 'not':
-      return text('automations.not', {
-        what: joined(
-          conditions.map((one) => conditionWords(one, names)),
-          'automations.or',
-        ),
-      });
+      return text('automations.not', { what: joined(conditions, 'automations.or', names) });
     default:
-      return joined(
-        conditions.map((one) => conditionWords(one, names)),
-        `automations.${type}`,
-      );
+      return joined(conditions, `automations.${type}`, names);
   }
 }
 
@@ -193,8 +191,9 @@ interface WindowView {
 
 function windowWords({ from, to, days }: WindowView): string {
   const window = hoursWords(from, to);
-  if (!days) return window ?? dayWords(undefined);
-  return window === undefined ? dayWords(days) : `${dayWords(days)}, ${window}`;
+  if (!days || days.length === WEEKDAYS.length) return window ?? dayWords(undefined);
+  const today = text('automations.if_days', { days: dayWords(days) });
+  return window === undefined ? today : text('automations.and', { first: today, second: window });
 }
 
 function hoursWords(from: string | undefined, to: string | undefined): string | undefined {
@@ -214,9 +213,17 @@ function presenceConditionWords({ person, is }: ConditionView): string {
   return text(is === 'home' ? 'automations.if_home' : 'automations.if_away', { person });
 }
 
-function joined(words: readonly string[], key: 'automations.and' | 'automations.or'): string {
-  if (words.length === 0) return text('automations.nothing');
+/** Joins conditions with "and" or "or". Those that consist of several themselves get brackets, so that they can be read in one way only. */
+function joined(conditions: readonly ConditionView[], key: 'automations.and' | 'automations.or', names: HomeNames): string {
+  if (conditions.length === 0) return text('automations.nothing');
+  const needsBrackets = (one: ConditionView) => conditions.length > 1 && isCompound(one);
+  const words = conditions.map((one) => (needsBrackets(one) ? `(${conditionWords(one, names)})` : conditionWords(one, names)));
   return words.reduce((first, second) => text(key, { first, second }));
+}
+
+function isCompound({ type, conditions = [], days, after, before }: ConditionView): boolean {
+  if (type === 'and' || type === 'or') return conditions.length > 1;
+  return type === 'not' || (days !== undefined && (after ?? before) !== undefined);
 }
 
 /** Returns what a sensor is called, and a function that writes its values. */
@@ -294,10 +301,7 @@ function stepsWords(steps: readonly ActionView[] = [], names: HomeNames): string
 }
 
 function allWords(conditions: readonly ConditionView[] = [], names: HomeNames): string {
-  return joined(
-    conditions.map((condition) => conditionWords(condition, names)),
-    'automations.and',
-  );
+  return joined(conditions, 'automations.and', names);
 }
 
 function durationWords(seconds: number): string {

@@ -18,12 +18,16 @@ test.for<[TriggerView, string]>([
   [{ type: 'every', seconds: 7_200 }, 'every 2 hours'],
   [{ type: 'time', cron: '*/15 7-9 * * mon-fri' }, 'by the cron expression */15 7-9 * * mon-fri'],
   [{ type: 'sun', event: 'sunset' }, 'at sunset'],
-  [{ type: 'sun', event: 'dawn', offset_minutes: -30 }, '30 minutes before dawn'],
+  [{ type: 'sun', event: 'dawn', offset_minutes: -30 }, '30 minutes before the first light of dawn'],
   [{ type: 'hub_start' }, 'the hub has started'],
   [{ type: 'webhook', name: 'bell' }, 'something is posted to the webhook bell'],
   [{ type: 'decision', decision: 'denied' }, 'a person has denied a call'],
+  [{ type: 'decision', decision: 'approved', agent_id: 'helper' }, 'a person has approved a call of helper'],
   [{ type: 'scene', scene_id: 'good_night' }, 'the scene good_night was run'],
-  [{ type: 'automation_ended', agent_id: 'hall' }, 'the automation hall has ended a run'],
+  [{ type: 'automation_ended', agent_id: 'hall' }, 'a run of hall has ended'],
+  [{ type: 'automation_ended', agent_id: 'hall', outcome: 'failure' }, 'a run of hall failed'],
+  [{ type: 'automation_ended', agent_id: 'hall', outcome: 'stopped' }, 'a run of hall was given up'],
+  [{ type: 'automation_ended', agent_id: 'hall', outcome: 'success' }, 'a run of hall went well'],
   [{ type: 'presence', becomes: 'away' }, 'the last person leaves'],
   [{ type: 'presence', becomes: 'home', person: 'ann' }, 'ann comes home'],
 ])('%j is said in words', ([trigger, words], { expect: expected }) => {
@@ -40,11 +44,45 @@ test('an action is said with the title of its tool, and with the devices or the 
 test('conditions are said in words, also those in others', () => {
   const vacation = { type: 'flag', flag: 'vacation_mode' } as const;
   const dark = { type: 'sun', after: 'sunset', before: 'sunrise', before_offset_minutes: -10 } as const;
-  expect(conditionWords(dark, NAMES)).toBe('between sunset and 10 minutes before sunrise');
-  expect(conditionWords({ type: 'not', conditions: [vacation] }, NAMES)).toBe('not: vacation mode is yes');
+  expect(conditionWords(dark, NAMES)).toBe('it is between sunset and 10 minutes before sunrise');
+  expect(conditionWords({ type: 'not', conditions: [vacation] }, NAMES)).toBe('it is not so that “vacation mode” is set to yes');
   const either = { type: 'or', conditions: [{ type: 'presence', is: 'away' }, vacation] } as const;
-  expect(conditionWords(either, NAMES)).toBe('nobody is at home or vacation mode is yes');
+  expect(conditionWords(either, NAMES)).toBe('nobody is at home or “vacation mode” is set to yes');
   expect(conditionWords({ type: 'reading', sensor_id: 'hall/temperature', below: 18 }, NAMES)).toBe('Hall temperature is below 18 °C');
+});
+
+test('a condition that consists of several gets brackets beside others, and none alone', () => {
+  const [home, away] = [
+    { type: 'presence', is: 'home' },
+    { type: 'presence', is: 'away', person: 'ann' },
+  ] as const;
+  const both = { type: 'and', conditions: [home, away] } as const;
+  const weekend = { type: 'time', days: ['fri', 'sat'], after: '12:00' } as const;
+  expect(conditionWords({ type: 'or', conditions: [both, home] }, NAMES)).toBe(
+    '(somebody is at home and ann is away) or somebody is at home',
+  );
+  expect(conditionWords({ type: 'and', conditions: [{ type: 'not', conditions: [home] }, away] }, NAMES)).toBe(
+    '(it is not so that somebody is at home) and ann is away',
+  );
+  expect(conditionWords({ type: 'or', conditions: [both] }, NAMES)).toBe('somebody is at home and ann is away');
+  expect(conditionWords(weekend, NAMES)).toBe('today is Fri, Sat and it is after 12:00');
+  expect(conditionWords({ type: 'or', conditions: [home, weekend] }, NAMES)).toBe(
+    'somebody is at home or (today is Fri, Sat and it is after 12:00)',
+  );
+});
+
+test('a step that waits or chooses has brackets in its conditions, too', () => {
+  const either = {
+    type: 'or',
+    conditions: [
+      { type: 'presence', is: 'away' },
+      { type: 'flag', flag: 'night' },
+    ],
+  } as const;
+  const words = 'wait until somebody is at home and (nobody is at home or “night” is set to yes), at most 1 minute';
+  expect(actionWords({ type: 'wait_until', timeout_seconds: 60, conditions: [{ type: 'presence', is: 'home' }, either] }, NAMES)).toBe(
+    words,
+  );
 });
 
 test('steps are said in words, with the steps in them', () => {
@@ -54,7 +92,7 @@ test('steps are said in words, with the steps in them', () => {
     options: [{ conditions: [{ type: 'presence', is: 'home' }], actions: [on] }],
     otherwise: [{ type: 'set_flag', flag: 'vacation_mode', value: true }],
   } as const;
-  const words = 'if somebody is at home: Turn on a light: Hall lamp; otherwise: set vacation mode to yes';
+  const words = 'if somebody is at home: Turn on a light: Hall lamp; otherwise: set “vacation mode” to yes';
   expect(actionWords(choose, NAMES)).toBe(words);
   expect(actionWords({ type: 'wait', seconds: 300 }, NAMES)).toBe('wait 5 minutes');
   expect(actionWords({ type: 'repeat', count: 3, actions: [on] }, NAMES)).toBe('3 times: Turn on a light: Hall lamp');
