@@ -42,7 +42,8 @@ export const EXPORT_FORMATS: ReadonlyMap<string, ExportFormat> = new Map([
 
 /** Returns an audit row as one line for people. */
 function auditLine(row: JsonObject, devices: readonly NamedDevice[]): string {
-  return [row.seq, row.at, row.kind, row.agent, row.tool, contentText(row, devices)].map(cellText).join('  ');
+  const trace = typeof row.trace === 'string' ? [`trace ${row.trace}`] : [];
+  return [row.seq, row.at, row.kind, row.agent, row.tool, contentText(row, devices), ...trace].map(cellText).join('  ');
 }
 
 function contentText({ kind, content }: JsonObject, devices: readonly NamedDevice[]): string {

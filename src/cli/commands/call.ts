@@ -72,7 +72,7 @@ export const call: Command = {
     if (answer.status === 'error') return invocation.output.fail(errorOf(answer, 0), answer);
     const result = answer.result ?? null;
     if (file !== undefined) await writeAnswerBytes(file, base64Fields(returns, result));
-    invocation.output.answer(answer, () => (isJob ? jobText(answer) : resultText(withoutBytes(result, returns, file))));
+    invocation.output.answer(answer, () => (isJob ? jobText(answer) : answerText(withoutBytes(result, returns, file), answer.trace_id)));
   },
 };
 
@@ -100,9 +100,13 @@ async function prepare(invocation: Invocation, tool: string) {
   };
 }
 
-function resultText(result: Json): Printable {
-  if (isJsonObject(result)) return membersText(result) ?? textPairs(result);
-  return `${JSON.stringify(result, null, 2)}\n`;
+/** Returns the result and the trace id of a call, which `atmo undo` takes. */
+function answerText(result: Json, trace: Json | undefined): Printable {
+  const shownTrace = textPairs({ trace });
+  if (!isJsonObject(result)) return [`${JSON.stringify(result, null, 2)}\n`, shownTrace];
+  const members = membersText(result);
+  if (members === undefined) return 'trace' in result ? [textPairs(result), shownTrace] : textPairs({ ...result, trace });
+  return [members, shownTrace].flat();
 }
 
 function jobText(job: JsonObject): string {

@@ -53,6 +53,6 @@ export const undo: Command = toolCommand({
   examples: ['undo 4bf92f3577b34da6a3ce929d0e0e4736'],
   tool: 'hub:undo',
   options: HUB_OPTION,
-  operands: [{ name: 'TRACE', help: 'trace id, as atmo call --json and atmo audit tail --json tell it', param: 'trace_id' }],
+  operands: [{ name: 'TRACE', help: 'trace id, as atmo call and atmo audit tail tell it', param: 'trace_id' }],
   sentence: ({ summary }) => String(summary),
 });

@@ -1,7 +1,7 @@
 import { type Json, type JsonObject, objectOf } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
-import type { Printable } from '../terminal/blocks.ts';
+import type { Block } from '../terminal/blocks.ts';
 import { textTable } from '../terminal/text-table.ts';
 import { requestCommand, toolCommand } from '../tool-command.ts';
 
@@ -73,7 +73,7 @@ const remove = toolCommand({
 export const sceneCommands: readonly Command[] = [list, run, save, rename, update, remove];
 
 /** Returns the result of a call with many devices as a sentence and a table; undefined for any other result. */
-export function membersText(result: JsonObject): Printable | undefined {
+export function membersText(result: JsonObject): readonly (string | Block)[] | undefined {
   const { summary } = result;
   const members = objectsIn(result, 'members');
   if (typeof summary !== 'string' || members.length === 0 || members.some(({ outcome }) => outcome === undefined)) return undefined;

@@ -29,8 +29,8 @@ describe('atmo audit tail', () => {
     const { run } = await hubWith(fixture, 3);
     const { lines } = await run(['tail', '--limit', '2']);
     expect(lines()).toEqual([
-      '6  2026-01-01T00:00:00.000Z  intent  lamp-bot  matter:lamp_turn_on@1.0.0  Turn on lamp  {"level":40}',
-      '7  2026-01-01T00:00:00.000Z  outcome  lamp-bot  matter:lamp_turn_on@1.0.0  ok, 1.5 ms',
+      '6  2026-01-01T00:00:00.000Z  intent  lamp-bot  matter:lamp_turn_on@1.0.0  Turn on lamp  {"level":40}  trace trace-request-3',
+      '7  2026-01-01T00:00:00.000Z  outcome  lamp-bot  matter:lamp_turn_on@1.0.0  ok, 1.5 ms  trace trace-request-3',
     ]);
     expect((await run(['tail', '--agent', 'nobody'])).out).toBe('(none)\n');
   });

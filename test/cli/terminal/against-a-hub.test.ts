@@ -116,8 +116,15 @@ describe('a hub that is stopping', () => {
 describe('calling', () => {
   test('key=value words take the types of the tool', async () => {
     const { run } = makeHome();
-    expect((await run(['call', 'dim', 'level=40'])).out).toBe('level    40\nsettled  true\n');
+    expect((await run(['call', 'dim', 'level=40'])).out).toMatch(/^level {4}40\nsettled {2}true\n/);
     expect((await run(['call', 'dim', 'level=40', '--json'])).json()).toMatchObject({ status: 'success', result: { level: 40 } });
+  });
+
+  test('a call shows its trace, which atmo undo takes, also where the result is no object', async () => {
+    const { run, addTool } = makeHome();
+    addTool({ name: 'count', returns: { type: 'integer' }, handler: async () => 3 });
+    expect((await run(['call', 'dim', 'level=40'])).out).toMatch(/\ntrace {4}[0-9a-f]{32}\n$/);
+    expect((await run(['call', 'count'])).out).toMatch(/^3\ntrace {2}[0-9a-f]{32}\n$/);
   });
 
   test('parameters come as JSON, from stdin and from a file', async () => {
