@@ -17,7 +17,15 @@ const TOOLS = [
   'living_room_lamp_turn_off',
 ];
 const BLIND = 'living_room_blind_set_position';
-const PERMISSIONS = ['sensor:read:*', 'device:control:*', 'flag:read:*', 'flag:set:*', 'presence:read', 'location:read:hub'];
+
+/** The permissions in the line with which the page starts an example. */
+function permissionsOf(file: string): readonly string[] {
+  const [, allowed = ''] = PAGE.match(new RegExp(`^\`sudo atmo agent spawn [a-z-]+ --config ${file} --allow ([^\`]+)`, 'm')) ?? [];
+  return allowed.split(' ');
+}
+
+/** The id of the device of a tool, as the tool's name begins: `hall_lamp_turn_on` is a tool of `hall-lamp`. */
+const deviceOf = (tool: string) => tool.replace(/_(?:turn|set)_.*$/, '').replaceAll('_', '-');
 
 function example(file: string): JsonObject {
   const [, text = ''] = PAGE.split(`(${file})\n\n\`\`\`yaml\n`);
@@ -34,7 +42,13 @@ async function houseWith(file: string, before: Readonly<Record<string, ReadingVa
       return {};
     };
     fixture.registry.register(
-      makeTool({ namespace: 'matter', name, handler, parameters: { type: 'object' }, requires: { permissions: ['device:control:lamp'] } }),
+      makeTool({
+        namespace: 'matter',
+        name,
+        handler,
+        parameters: { type: 'object' },
+        requires: { permissions: [`device:control:${deviceOf(name)}`] },
+      }),
     );
   }
   const report = async (sensor: string, value: ReadingValue) => {
@@ -51,7 +65,7 @@ async function houseWith(file: string, before: Readonly<Record<string, ReadingVa
     fixture.readings.setReachability(device as DeviceId, 'reachable');
   }
   for (const [sensor, value] of Object.entries(before)) await report(sensor, value);
-  const spawned = await fixture.spawn(example(file), { permissions: PERMISSIONS, ttl_seconds: 30 * 86_400 });
+  const spawned = await fixture.spawn(example(file), { permissions: permissionsOf(file), ttl_seconds: 30 * 86_400 });
   expect(spawned.status === 'error' ? spawned.error.message : codeOf(spawned)).toBe('success');
   return { ...fixture, done, report };
 }

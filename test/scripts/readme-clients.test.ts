@@ -17,6 +17,12 @@ function linesOf(client: string): readonly string[] {
 const snippetOf = (client: string, way: 'sign-in' | 'command') =>
   agentSnippets({ hubUrl: HUB }).find((one) => one.client === client && one.way === way)?.text ?? '';
 
+/** The server of the page Agents as applications need it whose PATH has neither `node` nor `atmo`. */
+function withPaths(client: string) {
+  const [servers] = Object.values(JSON.parse(snippetOf(client, 'command')) as Record<string, { home: { args: readonly string[] } }>);
+  return { command: '/FULL/PATH/node', args: ['/FULL/PATH/atmo', ...(servers?.home.args ?? [])] };
+}
+
 const settingsIn = (lines: readonly string[]) => JSON.parse(/`(\{.*\})`/.exec(lines.join(' '))?.[1] ?? 'null');
 
 describe('the README connects', () => {
@@ -32,13 +38,19 @@ describe('the README connects', () => {
     expect(settingsIn(linesOf(client))).toEqual(JSON.parse(snippetOf(client, 'sign-in')));
   });
 
-  test('Claude Desktop with the settings of the page Agents, without the address, which the login knows, and with the path of the program', () => {
-    const own: Readonly<Record<string, unknown>> = { env: undefined, command: '/FULL/PATH/atmo' };
-    const settings = JSON.parse(snippetOf('Claude Desktop', 'command'), (key, value) => (Object.hasOwn(own, key) ? own[key] : value));
-    expect(settingsIn(linesOf('Claude Desktop'))).toEqual(settings);
+  test('Claude Desktop with the settings of the page Agents, without the address, which the login knows, and with whole paths', () => {
+    expect(settingsIn(linesOf('Claude Desktop'))).toEqual({ mcpServers: { home: withPaths('Claude Desktop') } });
   });
 
   test.each(['claude.ai', 'ChatGPT'])('%s with the path of the page Agents, at a public address', (client) => {
     expect(linesOf(client).join(' ')).toContain(`\`${snippetOf(client, 'sign-in').replace(HUB, 'https://hub.example.org')}\``);
+  });
+});
+
+describe('docs/connect.md', () => {
+  test.each(['Claude Desktop', 'VS Code', 'Cursor'])('gives %s the server of the page Agents with whole paths', (client) => {
+    const [, row = ''] = new RegExp(`^\\| ${client} \\|(.*)$`, 'm').exec(readPage('docs/connect.md')) ?? [];
+    const settings = [...row.matchAll(/`(\{[^`]*\})`/g)].map(([, json = '']) => JSON.parse(json) as Record<string, { home: unknown }>);
+    expect(settings.flatMap((one) => Object.values(one).map(({ home }) => home))).toContainEqual(withPaths(client));
   });
 });
