@@ -39,11 +39,14 @@ export interface AuditQuery {
   readonly agent?: string;
   readonly tool?: string;
   readonly request?: string;
-  /** Rows are searched one by one for a trace, so a query for one should have `sinceMs`. */
   readonly trace?: string;
+  /** Only intents with the state of one of these devices before the call, and intents of which the log could not keep all. */
+  readonly devices?: readonly string[];
   readonly kind?: AuditRow['kind'];
   /** Only rows with a lower sequence number are returned. Used to page to older rows. */
   readonly before?: number;
+  /** Only rows with a higher sequence number are returned. */
+  readonly after?: number;
   readonly limit: number;
 }
 

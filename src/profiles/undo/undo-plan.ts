@@ -18,6 +18,9 @@ import { type CallJournal, type TracedCall, UNDO_DAYS } from './traced-calls.ts'
 /** Name of the tool that undoes calls. */
 export const UNDO = 'undo';
 
+/** Most later calls whose end is read. If so many failed and changed nothing, the next one counts as a change. */
+const MAX_ENDS_READ = 20;
+
 /** The services with which calls are planned that undo others. */
 export interface UndoPlanPorts {
   readonly journal: CallJournal;
@@ -40,11 +43,23 @@ export interface UndoPlan {
   readonly content: string;
 }
 
+/** Whose plan it is: which trace is undone, and of which devices the caller may read values. */
+export interface UndoRequest {
+  readonly traceId: string;
+  readonly mayRead: (device: DeviceId) => boolean;
+}
+
+/** Returns the devices that the calls of a trace touched, also those that are no longer there. Throws NOT_FOUND if no call of it acted. */
+export function tracedDevices(ports: UndoPlanPorts, traceId: string): readonly DeviceId[] {
+  const effects = callsToUndo(ports, traceId).flatMap((call) => (call.hub === undefined ? call.effects : []));
+  return [...new Set(effects.flatMap(({ device }) => (device === undefined ? [] : parseDeviceId(device))))];
+}
+
 /**
  * Returns the plan that undoes a trace, as the devices are now. Throws NOT_FOUND if no call of the trace acted, NOT_SUPPORTED if something
  * of it cannot be put back, and CONFLICT if a call still runs or a value is no longer as the calls left it.
  */
-export function undoPlan(ports: UndoPlanPorts, traceId: string): UndoPlan {
+export function undoPlan(ports: UndoPlanPorts, { traceId, mayRead }: UndoRequest): UndoPlan {
   const calls = callsToUndo(ports, traceId);
   const here = calls.filter(({ hub }) => hub === undefined);
   requireEnded(calls);
@@ -54,7 +69,7 @@ export function undoPlan(ports: UndoPlanPorts, traceId: string): UndoPlan {
     here.flatMap(({ effects }) => effects),
   );
   requireKnownDevices(ports, here);
-  const members = affected.flatMap((one) => memberOf(one, here) ?? []);
+  const members = affected.flatMap((one) => memberOf(one, here, mayRead) ?? []);
   return {
     calls,
     devices: affected.map(({ compiled }) => compiled.device.id),
@@ -70,21 +85,47 @@ export function requireUntouched(
   { calls, devices }: UndoPlan,
   asked: { readonly traceId: string; readonly own?: string; readonly showsAgents: boolean },
 ): void {
-  const known = new Set(calls.map(({ request }) => request));
+  const known = new Set(calls.map(({ seq }) => seq));
   const paths = new Set(calls.flatMap(({ before }) => pathsIn(before)));
   const [first] = calls;
   if (!first || devices.length === 0) return;
-  const later = journal.after(first.seq).find((call) => {
-    if (known.has(call.request) || call.request === asked.own || !isAfter(call, calls)) return false;
-    return changedPaths(call).some((path) => paths.has(path));
-  });
-  if (!later) return;
-  throw isUndoOf(later, asked.traceId) ? alreadyUndone(later) : changedSince(later, asked.showsAgents);
+  let endsRead = 0;
+  for (const call of journal.after(first.seq, devices)) {
+    const isOwn = isUndoOf(call, asked.traceId) && call.request === asked.own;
+    if (known.has(call.seq) || isOwn || !mayTouch(call, { paths, devices }) || !isAfter(call, calls)) continue;
+    if (++endsRead > MAX_ENDS_READ) throw changedSince(call, asked.showsAgents);
+    const ended = journal.ended(call);
+    if (!isUndoOf(call, asked.traceId)) {
+      if (ended.isCutShort || changedPaths(ended).some((path) => paths.has(path))) throw changedSince(call, asked.showsAgents);
+    } else if (ended.state === 'running' || putsBack(ended, calls)) throw alreadyUndone(call);
+  }
+}
+
+/** Returns whether a call may have changed one of the values. If the journal does not have its effects, it may have. */
+function mayTouch(
+  { before, effects, isCutShort }: TracedCall,
+  own: { readonly paths: ReadonlySet<string>; readonly devices: readonly string[] },
+) {
+  if (!isCutShort) return pathsIn(before).some((path) => own.paths.has(path));
+  return effects.length === 0 || effects.some(({ device }) => device !== undefined && own.devices.includes(device));
+}
+
+/** Returns whether an undo brought all values back that it meant to bring back. What it did not bring back can be undone again. */
+function putsBack({ before, after = {}, state }: TracedCall, calls: readonly TracedCall[]): boolean {
+  if (state !== 'succeeded') return false;
+  return Object.entries(before).every(([device, values]) =>
+    Object.keys(values).every((path) => {
+      const wanted = calls.find((call) => call.before[device]?.[path] !== undefined)?.before[device]?.[path];
+      const now = after[device]?.[path];
+      return wanted === undefined || now === undefined || isSame(now, wanted);
+    }),
+  );
 }
 
 /** Returns whether the call is later than a call of the trace that touched the same values. */
 function isAfter(call: TracedCall, calls: readonly TracedCall[]): boolean {
   const paths = new Set(pathsIn(call.before));
+  if (call.isCutShort) return true;
   return calls.some((one) => one.seq < call.seq && pathsIn(one.before).some((path) => paths.has(path)));
 }
 
@@ -103,7 +144,7 @@ function pathsIn(state: TracedCall['before']): readonly string[] {
 /** Returns the calls of a trace that have not been undone. A caller may give the call that undoes the trace that it undoes. */
 function callsToUndo({ journal, isComposed }: UndoPlanPorts, traceId: string): readonly TracedCall[] {
   const calls = journal.ofTrace(traceId);
-  const undone = calls.findLast((call) => isUndoOf(call, traceId) && call.state !== 'running')?.seq ?? 0;
+  const undone = calls.findLast((call) => isUndoOf(call, traceId) && putsBack(call, calls))?.seq ?? 0;
   const acted = calls.filter((call) => call.seq > undone && !isUndoOf(call, traceId) && isActing(call));
   if (acted.some((call) => !isComposed(call.tool))) return acted;
   throw new AtmoError(
@@ -140,14 +181,14 @@ function requireKnownDevices({ devices }: UndoPlanPorts, calls: readonly TracedC
 }
 
 /** Returns the calls that a device needs; undefined if it is as it was before. */
-function memberOf(affected: AffectedDevice, calls: readonly TracedCall[]): Member | undefined {
+function memberOf(affected: AffectedDevice, calls: readonly TracedCall[], mayRead: UndoRequest['mayRead']): Member | undefined {
   const { compiled, touched } = affected;
   const { id: device, name } = compiled.device;
   const reason = irreversibleEffect(affected);
   if (reason !== undefined) throw irreversible(`${quoted(name)}: ${reason}`);
   const own = calls.filter(({ effects }) => effects.some((effect) => effect.device === device));
   const wanted = new Map(touched.map((value) => [pathOf(value), wantedOf(value, compiled, own)]));
-  for (const value of touched) requireAsLeft(compiled, value, own);
+  for (const value of touched) requireAsLeft(compiled, value, { calls: own, showsValues: mayRead(device) });
   const plan = inversePlan(compiled, { wanted });
   if ('obstacle' in plan) throw irreversible(`${quoted(name)}: ${plan.obstacle}`);
   if (plan.calls.length === 0) return undefined;
@@ -167,7 +208,11 @@ function wantedOf(value: CompiledValue, { device }: CompiledDevice, calls: reado
  * Throws CONFLICT if a value is neither as it was before the calls, nor as they left it, nor as they wanted it. If it is not known how they
  * left a value and what they wanted, any value counts as theirs.
  */
-function requireAsLeft(compiled: CompiledDevice, value: CompiledValue, calls: readonly TracedCall[]): void {
+function requireAsLeft(
+  compiled: CompiledDevice,
+  value: CompiledValue,
+  { calls, showsValues }: { readonly calls: readonly TracedCall[]; readonly showsValues: boolean },
+): void {
   const { device, live } = compiled;
   const path = pathOf(value);
   const now = live(value.endpoint, value.cluster, value.attribute);
@@ -178,10 +223,15 @@ function requireAsLeft(compiled: CompiledDevice, value: CompiledValue, calls: re
   if (wanted !== undefined && value.shows(now, wanted)) return;
   const left = last.after?.[device.id]?.[path];
   if (left === undefined ? wanted === undefined : isSame(now, left)) return;
+  const title = value.title.toLowerCase();
+  const wasLeft = left === undefined ? JSON.stringify(wanted) : shown(value, left);
+  const what = showsValues
+    ? `${title} is ${shown(value, now)}, and ${last.tool} left it at ${wasLeft}`
+    : `${title} is not as ${last.tool} left it`;
   throw new AtmoError(
     'CONFLICT',
-    `${quoted(device.name)}: ${value.title.toLowerCase()} is ${shown(value, now)}, and ${last.tool} left it at ${left === undefined ? JSON.stringify(wanted) : shown(value, left)}. Somebody has changed it since, or it is still on its way; nothing was undone`,
-    { reason: 'changed_since', device: device.id, value: value.name, now: value.toHuman(now) },
+    `${quoted(device.name)}: ${what}. Somebody has changed it since, or it is still on its way; nothing was undone`,
+    { reason: 'changed_since', device: device.id, value: value.name, ...(showsValues && { now: value.toHuman(now) }) },
   );
 }
 

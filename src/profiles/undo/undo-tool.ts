@@ -6,7 +6,7 @@ import { type CallerRights, type RegisteredTool, RUN_ON, type ToolContext } from
 import { callerView } from '../../tools/definition/tool-permissions.ts';
 import { canSeeDevice } from '../../tools/names/resolve-names.ts';
 import { callMembers, effectsOfMembers, MEMBERS_PROPERTIES, type MemberToolPorts } from '../tools/member-calls.ts';
-import { requireUntouched, UNDO, type UndoPlan, type UndoPlanPorts, undoPlan } from './undo-plan.ts';
+import { requireUntouched, tracedDevices, UNDO, type UndoPlan, type UndoPlanPorts, type UndoRequest, undoPlan } from './undo-plan.ts';
 
 /** The services of the tool that undoes calls. */
 export interface UndoPorts extends MemberToolPorts, Pick<UndoPlanPorts, 'journal' | 'isComposed'> {}
@@ -58,7 +58,7 @@ export function undoTool(ports: UndoPorts): RegisteredTool {
         },
       },
       canonicalize: (call, caller) => canonicalCall(ports, call, caller),
-      effects: (call) => effectsOfMembers(planFor(ports, call).members),
+      effects: (call) => effectsOfMembers(planFor(ports, call, () => false).members),
     },
     (call, context) => run(ports, call, context),
   );
@@ -69,12 +69,13 @@ export function undoTool(ports: UndoPorts): RegisteredTool {
  * may not see one of the devices: it does not get to know that there was such a call.
  */
 function canonicalCall(ports: UndoPorts, call: UndoCall, caller: CallerRights): JsonObject {
-  const plan = planFor(ports, call);
-  const [hub, ...others] = plan.hubs;
-  if (hub !== undefined && plan.devices.length === 0) throw ranElsewhere(hub, others);
-  if (!plan.devices.every((id) => canSeeDevice(id, caller))) {
+  // The plan speaks of names and states of devices, so that the caller may see them is judged before.
+  if (!tracedDevices(ports, call.trace_id).every((id) => canSeeDevice(id, caller))) {
     throw new AtmoError('NOT_FOUND', 'No call with this trace id changed anything that you may know of');
   }
+  const plan = planFor(ports, call, readingsOf(caller));
+  const [hub, ...others] = plan.hubs;
+  if (hub !== undefined && plan.devices.length === 0) throw ranElsewhere(hub, others);
   requireUntouched(ports, plan, { traceId: call.trace_id, showsAgents: caller.may('admin:audit') });
   return { trace_id: call.trace_id, devices: [...plan.devices], content: plan.content };
 }
@@ -88,17 +89,21 @@ function ranElsewhere(hub: string, others: readonly string[]): AtmoError {
 }
 
 /** Returns the plan. Throws CONFLICT if the devices have changed so that it is no longer the one with the digest of the call. */
-function planFor(ports: UndoPorts, { trace_id: traceId, content }: UndoCall): UndoPlan {
-  const plan = undoPlan(ports, traceId);
+function planFor(ports: UndoPorts, { trace_id: traceId, content }: UndoCall, mayRead: UndoRequest['mayRead']): UndoPlan {
+  const plan = undoPlan(ports, { traceId, mayRead });
   if (content === undefined || content === plan.content) return plan;
   throw new AtmoError('CONFLICT', 'What would have to be done has changed meanwhile; nothing was undone, look at it and call it again', {
     reason: 'changed_since',
   });
 }
 
+function readingsOf(caller: Pick<CallerRights, 'may'>): UndoRequest['mayRead'] {
+  return (device) => caller.may(`device:read:${device}`);
+}
+
 async function run(ports: UndoPorts, call: UndoCall, context: ToolContext): Promise<Json> {
-  const plan = planFor(ports, call);
   const caller = callerView(context.principal, ports.authorizer);
+  const plan = planFor(ports, call, readingsOf(caller));
   requireUntouched(ports, plan, { traceId: call.trace_id, own: context.requestId, showsAgents: caller.may('admin:audit') });
   requireReachable(ports, plan);
   const undone = plan.calls.filter(({ hub }) => hub === undefined).map(({ tool }) => tool);

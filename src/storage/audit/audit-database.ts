@@ -228,7 +228,9 @@ export function readRows(database: DatabaseSync, { hub, headSeq }: { hub: string
   const rows: AuditRow[] = [];
   const before = query.before ?? headSeq + 1;
   for (const { first, last } of rowRangesFor(database, query, { headSeq, tools })) {
-    const found = select.all(first, Math.min(last, before - 1), ...values, query.limit - rows.length).map((row) => parseRow(row));
+    const found = select
+      .all(Math.max(first, (query.after ?? 0) + 1), Math.min(last, before - 1), ...values, query.limit - rows.length)
+      .map((row) => parseRow(row));
     rows.push(...found.map(({ link, fields }) => rowOf(hub, link, fields)));
     if (rows.length >= query.limit) break;
   }
@@ -249,6 +251,10 @@ function toolsNamed(database: DatabaseSync, name: string): readonly string[] {
   return [name, ...ids.map(({ text }) => String(text))];
 }
 
+/** CASE keeps SQLite from parsing the content of a row that somebody damaged. */
+const TOUCHES_DEVICE = `e.kind = ${AUDIT_KINDS.indexOf('intent')} AND CASE WHEN json_valid(e.content) THEN json_type(e.content, '$.omitted') = 'array'
+  OR EXISTS (SELECT 1 FROM json_each(e.content, '$.before') b WHERE b.key IN (SELECT value FROM json_each(?))) END`;
+
 function conditionsOf(query: AuditQuery, tools: readonly string[] | undefined) {
   const parts = [
     ...(query.sinceMs === undefined ? [] : [{ sql: 'e.at >= ?', value: query.sinceMs }]),
@@ -257,6 +263,7 @@ function conditionsOf(query: AuditQuery, tools: readonly string[] | undefined) {
     ...(tools === undefined ? [] : [{ sql: 'coalesce(t.text, e.tool) IN (SELECT value FROM json_each(?))', value: JSON.stringify(tools) }]),
     ...(query.request === undefined ? [] : [{ sql: 'e.request = ?', value: packId(query.request) }]),
     ...(query.trace === undefined ? [] : [{ sql: 'e.trace = ?', value: packId(query.trace) }]),
+    ...(query.devices === undefined ? [] : [{ sql: TOUCHES_DEVICE, value: JSON.stringify(query.devices) }]),
     ...(query.kind === undefined ? [] : [{ sql: 'e.kind = ?', value: AUDIT_KINDS.indexOf(query.kind) }]),
   ];
   return { conditions: parts.map(({ sql }) => ` AND ${sql}`).join(''), values: parts.map(({ value }) => value) };
@@ -286,7 +293,7 @@ class OpenBlock {
   add(seq: number, fields: AuditFields): void {
     this.#minAtMs = Math.min(this.#minAtMs, fields.atMs);
     this.#maxAtMs = Math.max(this.#maxAtMs, fields.atMs);
-    for (const key of keysOf(fields)) this.#keys.add(key);
+    for (const key of [...keysOf(fields), ...keysOfDevices(devicesIn(fields))]) this.#keys.add(key);
     if (seq - this.#first + 1 >= BLOCK_ROWS) this.#seal(seq);
   }
 
@@ -308,7 +315,7 @@ class OpenBlock {
     this.#first = first;
     this.#minAtMs = Number.MAX_SAFE_INTEGER;
     this.#maxAtMs = 0;
-    this.#keys = new Set();
+    this.#keys = new Set([IS_COMPLETE]);
   }
 }
 
@@ -322,20 +329,46 @@ function* rowRangesFor(
   const sealed = sealedUntil(database);
   if (sealed < headSeq) yield { first: sealed + 1, last: headSeq };
   const blocks = database
-    .prepare('SELECT first, last, keys FROM block WHERE first < ? AND min_at <= ? AND max_at >= ? ORDER BY last DESC')
-    .iterate(before, query.untilMs ?? Number.MAX_SAFE_INTEGER, query.sinceMs ?? 0);
-  const wanted = keysOf(query);
-  const anyOf = tools?.flatMap((tool) => keysOf({ tool }));
+    .prepare('SELECT first, last, keys FROM block WHERE first < ? AND last > ? AND min_at <= ? AND max_at >= ? ORDER BY last DESC')
+    .iterate(before, query.after ?? 0, query.untilMs ?? Number.MAX_SAFE_INTEGER, query.sinceMs ?? 0);
+  const mayMatch = blockFilter(query, tools);
   for (const { first, last, keys } of blocks) {
-    const present = keyList(keys);
-    const hasTool = anyOf?.some((key) => present.includes(key)) ?? true;
-    if (hasTool && wanted.every((key) => present.includes(key))) yield { first: Number(first), last: Number(last) };
+    if (mayMatch(keyList(keys))) yield { first: Number(first), last: Number(last) };
   }
 }
 
+/** Returns the test whether a block with these keys may contain a match. */
+function blockFilter({ trace, devices, ...named }: Omit<AuditQuery, 'tool'>, tools: readonly string[] | undefined) {
+  const wanted = keysOf(named);
+  const traced = keysOf({ ...(trace !== undefined && { trace }) });
+  const anyTool = tools?.flatMap((tool) => keysOf({ tool }));
+  const anyDevice = devices && new Set(keysOfDevices([...devices, CUT]));
+  return (keys: Uint32Array): boolean => {
+    if (!wanted.every((key) => keys.includes(key)) || anyTool?.some((key) => keys.includes(key)) === false) return false;
+    if (!keys.includes(IS_COMPLETE)) return true;
+    return traced.every((key) => keys.includes(key)) && (anyDevice === undefined || keys.some((key) => anyDevice.has(key)));
+  };
+}
+
 /** Returns hashes of the names in a row or a query. If two names have the same hash, blocks without a match may be searched too. */
-function keysOf({ agent, tool, request }: Pick<AuditQuery, 'agent' | 'tool' | 'request'>): number[] {
-  return [agent, tool, request].flatMap((name, index) => (name === undefined ? [] : [crc32(name, index + 1)]));
+function keysOf({ agent, tool, request, trace }: Pick<AuditQuery, 'agent' | 'tool' | 'request' | 'trace'>): number[] {
+  return [agent, tool, request, trace].flatMap((name, index) => (name === undefined ? [] : [crc32(name, index + 1)]));
+}
+
+/** The key of a block that has keys of traces and devices. Blocks of earlier versions have none, so all their rows are searched. */
+const IS_COMPLETE = crc32('', 4);
+/** Stands for the devices of an intent whose content was too long. */
+const CUT = '';
+
+function keysOfDevices(devices: readonly string[]): number[] {
+  return devices.map((device) => crc32(device, 5));
+}
+
+/** Returns the devices that an intent names. They are found without parsing, because this happens at each row that is written. */
+function devicesIn({ kind, content }: AuditFields): readonly string[] {
+  if (kind !== 'intent') return [];
+  const devices = Array.from(content.matchAll(/"device":"([^"\\]+)"/g), ([, device = CUT]) => device);
+  return content.includes('"omitted":[') ? [...devices, CUT] : devices;
 }
 
 function keyList(value: unknown): Uint32Array {

@@ -1,7 +1,7 @@
 import type { Principal } from '../../../src/core/auth/principal.ts';
 import type { DeviceDescription } from '../../../src/core/devices/device-model.ts';
-import type { Json, JsonObject } from '../../../src/core/json.ts';
-import type { AuditLog, AuditRow } from '../../../src/core/storage/audit-log.ts';
+import { type Json, type JsonObject, objectOf } from '../../../src/core/json.ts';
+import type { AuditLog, AuditQuery, AuditRow } from '../../../src/core/storage/audit-log.ts';
 import type { AuditSink } from '../../../src/core/storage/audit-sink.ts';
 import { LiveDeviceStates } from '../../../src/profiles/undo/live-device-states.ts';
 import { CallJournal } from '../../../src/profiles/undo/traced-calls.ts';
@@ -15,6 +15,7 @@ import { ToolHarness } from '../tool-harness.ts';
 /** An audit log in memory, with rows as the real one writes them. */
 export class MemoryAudit implements AuditSink, Pick<AuditLog, 'read'> {
   readonly rows: AuditRow[] = [];
+  readonly queries: AuditQuery[] = [];
   #link: ChainLink = genesis('hub-1');
 
   async record(entry: AuditEntry): Promise<void> {
@@ -23,13 +24,20 @@ export class MemoryAudit implements AuditSink, Pick<AuditLog, 'read'> {
     this.rows.push(rowOf('hub-1', this.#link, fields));
   }
 
-  read({ trace, before, limit, sinceMs = 0 }: Parameters<AuditLog['read']>[0]): readonly AuditRow[] {
-    const found = this.rows.filter(
-      (row) =>
-        (trace === undefined || row.trace === trace) && row.seq < (before ?? Number.MAX_SAFE_INTEGER) && Date.parse(row.at) >= sinceMs,
-    );
+  read(query: AuditQuery): readonly AuditRow[] {
+    this.queries.push(query);
+    const { before = Number.MAX_SAFE_INTEGER, after = 0, limit, sinceMs = 0, devices, ...names } = query;
+    const found = this.rows.filter((row) => {
+      const isInRange = row.seq < before && row.seq > after && Date.parse(row.at) >= sinceMs;
+      const hasNames = Object.entries(names).every(([name, value]) => row[name as 'trace'] === value);
+      return isInRange && hasNames && (devices === undefined || touches(row, devices));
+    });
     return found.reverse().slice(0, limit);
   }
+}
+
+function touches({ kind, content }: AuditRow, devices: readonly string[]): boolean {
+  return kind === 'intent' && (content.omitted !== undefined || devices.some((device) => Object.hasOwn(objectOf(content.before), device)));
 }
 
 /** A pipeline over a fake home, whose calls are written to a journal from which they are undone. */

@@ -3,6 +3,7 @@ import { sequenceTool } from '../../../src/calls/composition/steps.ts';
 import type { ApprovalStatus } from '../../../src/core/auth/approvals.ts';
 import type { DeviceDescription } from '../../../src/core/devices/device-model.ts';
 import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
+import { AtmoError } from '../../../src/core/errors.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
 import { agent, codeOf, owner, permissiveParts } from '../../calls/pipeline-fixture.ts';
 import { ManualClock } from '../../manual-clock.ts';
@@ -124,6 +125,37 @@ describe('a call is undone', () => {
   });
 });
 
+describe('an undo that did only a part', () => {
+  test('is done again for the rest: the lamp that failed is put back by the next one', async () => {
+    const home = await lampHome(true, 101, OTHER);
+    home.report(lit('other', true, 50));
+    const trace = await done(home, 'control_area', { area: 'Kitchen', what: 'lights', action: 'off' });
+    const { home: devices } = home.harness;
+    const invoke = devices.invoke.bind(devices);
+    devices.invoke = async (path, ...rest) => {
+      if (path.device === OTHER.device.id) throw new AtmoError('DEVICE_UNREACHABLE', 'The lamp does not answer');
+      return invoke(path, ...rest);
+    };
+    expect(await undo(home, trace)).toMatchObject({ result: { counts: { settled: 1, failed: 1 } } });
+    devices.invoke = invoke;
+    expect(await undo(home, trace)).toMatchObject({ result: { counts: { settled: 1, failed: 0 } } });
+    expect([stateOf(home)[0], stateOf(home, 'other')[0]]).toEqual([true, true]);
+    expect(await undo(home, trace)).toMatchObject({ error: { details: { reason: 'already_undone' } } });
+  });
+
+  test('and has the trace of what it undoes does not hide it when it fails before the first command', async () => {
+    const home = await lampHome();
+    const trace = await done(home, BRIGHTNESS, { brightness: 80 });
+    const again = () => home.parts.pipeline.call({ principal: owner, tool: 'hub:undo', params: { trace_id: trace }, traceId: trace });
+    home.harness.home.change(LAMP.device.id, { reachability: 'unreachable' });
+    expect(codeOf(await again())).toBe('DEVICE_UNREACHABLE');
+    home.harness.home.change(LAMP.device.id, { reachability: 'reachable' });
+    expect(await again()).toMatchObject({ status: 'success' });
+    expect(stateOf(home)).toEqual([true, 101]);
+    expect(codeOf(await again())).toBe('NOT_FOUND');
+  });
+});
+
 describe('a rehearsal says that undo', () => {
   const HEATING = { 'heat/1/Thermostat.OccupiedHeatingSetpoint': 2150, 'heat/1/Thermostat.OccupiedCoolingSetpoint': 2600 };
 
@@ -178,6 +210,57 @@ describe('a call is not undone', () => {
     expect(codeOf(await by('device:control:other'))).toBe('NOT_FOUND');
     expect(codeOf(await home.call('hub:undo', { trace_id: 'never' }))).toBe('NOT_FOUND');
     expect(stateOf(home)).toEqual([true, 203]);
+  });
+
+  test('for who sees only one of its devices, and names and values of the others stay unknown', async () => {
+    const home = await lampHome(true, 101, OTHER);
+    home.report(lit('other', true, 50));
+    const trace = await done(home, 'control_area', { area: 'Kitchen', what: 'lights', action: 'off' });
+    home.report({ 'other/1/OnOff.OnOff': true, 'other/1/LevelControl.CurrentLevel': 77 });
+    const asked = await home.rehearse('hub:undo', { trace_id: trace }, agent('device:control:lamp'));
+    expect(asked).toMatchObject({ outcome: 'would_be_refused', error: { code: 'NOT_FOUND' } });
+    expect(JSON.stringify(asked)).not.toContain('Other');
+  });
+
+  test('with the present value in the answer only for who may read it', async () => {
+    const home = await lampHome();
+    const trace = await done(home, BRIGHTNESS, { brightness: 80 });
+    home.report({ 'lamp/1/LevelControl.CurrentLevel': 77 });
+    const { error } = (await home.rehearse('hub:undo', { trace_id: trace }, agent('device:control:lamp'))) as unknown as {
+      error: JsonObject;
+    };
+    expect(error).toMatchObject({ code: 'CONFLICT', details: { reason: 'changed_since' } });
+    expect(JSON.stringify(error)).not.toMatch(/now|30/);
+  });
+
+  test('if a later call was too large for the journal to keep what it changed', async () => {
+    const home = await lampHome();
+    const trace = await done(home, BRIGHTNESS, { brightness: 80 });
+    await home.call(BRIGHTNESS, { brightness: 80 });
+    const row = home.audit.rows.findLast(({ kind }) => kind === 'intent');
+    if (row) Object.assign(row.content, { before: undefined, omitted: ['before'] });
+    expect(await undo(home, trace)).toMatchObject({ error: { code: 'CONFLICT', details: { reason: 'changed_since' } } });
+  });
+
+  test('if a stranger called again with the request id of the call', async () => {
+    const home = await lampHome();
+    const request = { principal: owner, tool: BRIGHTNESS, params: { brightness: 80 }, requestId: 'call_1' };
+    const { trace_id: trace } = await home.parts.pipeline.call(request);
+    await home.parts.pipeline.call({ ...request, principal: { ...agent('device:control:lamp'), id: 'somebody' } });
+    expect(await undo(home, trace)).toMatchObject({ error: { details: { reason: 'changed_since', agent_id: 'somebody' } } });
+  });
+
+  test('after a search of the whole journal: each query has a trace, devices or a request, and a bound', async () => {
+    const home = await lampHome();
+    const trace = await done(home, BRIGHTNESS, { brightness: 80 });
+    const intent = home.audit.rows.find(({ kind }) => kind === 'intent');
+    for (let seq = 100; intent && seq < 1_300; seq++) {
+      home.audit.rows.push({ ...intent, seq, trace: `t${seq}`, request: `r${seq}`, content: { before: { lamp: { '1/Other/Value': 1 } } } });
+    }
+    home.audit.queries.length = 0;
+    expect(await undo(home, trace)).toMatchObject({ error: { code: 'NOT_SUPPORTED', details: { reason: 'too_many_calls' } } });
+    expect(home.audit.queries.filter(({ trace: one, devices, request }) => !one && !devices && !request)).toEqual([]);
+    expect(home.audit.queries.length).toBeLessThan(30);
   });
 
   test('in part: if one device of it no longer answers, the others stay as they are', async () => {

@@ -71,6 +71,42 @@ describe('reading', () => {
   });
 });
 
+describe('the calls that touched a device', () => {
+  test('and those of a trace are found across many blocks, also in blocks of earlier versions and in a damaged row', async () => {
+    await using fixture = new AuditFixture();
+    const first = await fixture.open();
+    const touching = (requestId: string, device: string) => {
+      const effects = [{ permission: `device:control:${device}`, risk: 'low', target: `${device}/1/OnOff/On`, device }] as never;
+      return fixture.call({ requestId, effects, before: { [device]: { '1/OnOff/OnOff': false } } })[0];
+    };
+    await first.record(touching('hall-1', 'hall'));
+    await fillFast(fixture, first, 200);
+    await first.record(touching('hall-2', 'hall'));
+    await first.record(touching('attic-1', 'attic'));
+    const { seq } = first.head();
+    await fillFast(fixture, first, 300);
+    await first.record(touching('hall-3', 'hall'));
+    const found = (store: typeof first) => store.read({ devices: ['hall'], limit: 10 }).map(({ request }) => request);
+    expect(found(first)).toEqual(['hall-3', 'hall-2', 'hall-1']);
+    expect(first.read({ devices: ['hall'], after: seq, limit: 10 }).map(({ request }) => request)).toEqual(['hall-3']);
+    expect(first.read({ trace: 'trace-hall-2', limit: 10 })).toHaveLength(1);
+    // An earlier version wrote only the keys of agents, tools and requests.
+    const earlier = await fixture.edit((database) => {
+      database.exec("UPDATE block SET keys = x''; UPDATE entry SET content = '{' WHERE seq = 4");
+    });
+    expect(earlier.read({ trace: 'trace-hall-2', kind: 'intent', limit: 10 })).toHaveLength(1);
+    expect(found(earlier)).toEqual(['hall-3', 'hall-2', 'hall-1']);
+  });
+
+  test('are looked for only in blocks that name the device or the trace', async () => {
+    await using fixture = new AuditFixture();
+    await fillFast(fixture, await fixture.open(), 300);
+    const trace = 'moved-to-a-block-without-it';
+    const store = await fixture.edit((database) => database.prepare('UPDATE entry SET trace = ? WHERE seq = 9').run(trace));
+    expect(store.read({ trace, limit: 10 })).toEqual([]);
+  });
+});
+
 describe('a disk that refuses', () => {
   test('fails every waiting entry, and the audit log resumes by itself and notes the number of missing rows', async () => {
     await using fixture = new AuditFixture();
