@@ -21,11 +21,7 @@ const MAX_FINDINGS = 40;
 export function checkAutomation(candidate: CheckedAutomation, living: readonly CheckedAutomation[], ports: CheckPorts): readonly Finding[] {
   const own = behaviourOf(candidate, ports);
   const others = living.filter(({ id }) => id !== candidate.id).map((automation) => behaviourOf(automation, ports));
-  const findings = [
-    ...byItself(own, ports),
-    ...others.flatMap((other) => oppositeEffects(own, other, ports)),
-    ...loops(own, others, ports),
-  ];
+  const findings = [...byItself(own, ports), ...oppositeEffects(own, others, ports), ...loops(own, others, ports)];
   return findings.sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity)).slice(0, MAX_FINDINGS);
 }
 

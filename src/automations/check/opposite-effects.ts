@@ -7,20 +7,122 @@ import type { Start } from './starts.ts';
 import { areStages } from './value-range.ts';
 import { intersection, isEmpty, NEVER, timesText, union, type WeekTimes } from './week-times.ts';
 
-/** Returns where two automations set a value to different contents at overlapping times. One finding for each device. */
-export function oppositeEffects(a: Behaviour, b: Behaviour, ports: CheckPorts): readonly Finding[] {
-  const found = new Map<string, Finding>();
-  for (const [value, acts] of a.acts) {
-    for (const act of acts) {
-      for (const other of b.acts.get(value) ?? []) {
-        if (found.get(act.device)?.severity === 'warning' || !differ(act, other)) continue;
-        const meeting = meetingOf({ behaviour: a, act }, { behaviour: b, act: other });
-        if (meeting && (meeting.isCertain || !found.has(act.device)))
-          found.set(act.device, findingOf({ behaviour: a, act }, { behaviour: b, act: other }, { meeting, ports }));
-      }
+/**
+ * Largest effort of all comparisons of one check, in comparisons of two changes. Each other automation gets an equal share of it: the check runs
+ * in one go, so that agents with many steps, triggers and conditions must not make it long. What is left over counts as nothing found.
+ */
+const MAX_EFFORT = 200_000;
+/** Effort to compare two situations. */
+const SITUATIONS_EFFORT = 10;
+
+/** Returns where an automation and others set a value to different contents at overlapping times. One finding for each device and pair. */
+export function oppositeEffects(own: Behaviour, others: readonly Behaviour[], ports: CheckPorts): readonly Finding[] {
+  const share = MAX_EFFORT / Math.max(1, others.length);
+  return others.flatMap((other) =>
+    other.automation.isHidden ? sharedDevices(own, other, ports) : new Comparison(own, other, share).findings(ports),
+  );
+}
+
+/**
+ * Returns the devices on which a hidden automation acts too. What it does to them and when is not compared: whether a draft meets it would tell
+ * that, if a caller asked with many drafts.
+ */
+function sharedDevices(own: Behaviour, hidden: Behaviour, ports: CheckPorts): readonly Finding[] {
+  const shared = [...own.acts].flatMap(([value, acts]) => (hidden.acts.has(value) ? acts.slice(0, 1) : []));
+  return [...new Map(shared.map((act) => [act.device, act])).values()].map((act) => {
+    const name = deviceName(act.device, ports);
+    const [first, second] = [own, hidden].map(({ automation }) => quotedName(automation));
+    return {
+      kind: 'opposite_effects',
+      severity: 'note',
+      automations: automationNames(own),
+      targets: targetsOf([act.device], ports),
+      timeline: [timelineEntry(own, actText(act, ports), timesOfAct(own, act))],
+      sentence: `${first} and ${second} act on ${name}, and may want different things of it`,
+      fix: `Ask the owner of the hub whether both should act on ${name}`,
+    };
+  });
+}
+
+/** Compares two automations. */
+class Comparison {
+  readonly #a: Behaviour;
+  readonly #b: Behaviour;
+  readonly #starts: readonly MeetingStarts[];
+  /** When two changes meet depends on the delays of their steps alone. */
+  readonly #meetings = new Map<string, Meeting | undefined>();
+  #effort: number;
+
+  constructor(a: Behaviour, b: Behaviour, effort: number) {
+    this.#a = a;
+    this.#b = b;
+    this.#effort = effort;
+    this.#starts = a.starts.flatMap((start) => b.starts.map((other) => ({ start, other, how: howStartsMeet(start, other) })));
+  }
+
+  findings(ports: CheckPorts): readonly Finding[] {
+    const found = new Map<string, Finding>();
+    for (const [act, other] of this.#pairs()) {
+      if (this.#effort-- <= 0) break;
+      const known = found.get(act.device);
+      if (known?.severity === 'warning' || !differ(act, other)) continue;
+      const meeting = this.#meetingOf(act, other);
+      if (!meeting || (known && !meeting.isCertain)) continue;
+      found.set(act.device, findingOf({ behaviour: this.#a, act }, { behaviour: this.#b, act: other }, { meeting, ports }));
+    }
+    return [...found.values()];
+  }
+
+  *#pairs(): Generator<readonly [Act, Act]> {
+    for (const [value, acts] of this.#a.acts) {
+      const others = this.#b.acts.get(value) ?? [];
+      for (const act of acts) for (const other of others) yield [act, other];
     }
   }
-  return [...found.values()];
+
+  #meetingOf(a: Act, b: Act): Meeting | undefined {
+    const key = [a, b].map(({ step }) => `${step.delay.least} ${step.delay.most}`).join(' ');
+    const known = this.#meetings.get(key);
+    if (known || this.#meetings.has(key)) return known;
+    const meeting = this.#computedMeeting(a, b);
+    this.#meetings.set(key, meeting);
+    return meeting;
+  }
+
+  /** Returns when two changes meet; undefined if they never do. */
+  #computedMeeting(a: Act, b: Act): Meeting | undefined {
+    let times = NEVER;
+    let isCertain = false;
+    for (const { start, other, how } of this.#starts) {
+      if (how === 'never') continue;
+      const common = this.#commonTimes({ start, act: a }, { start: other, act: b });
+      if (isEmpty(common)) continue;
+      times = union(times, common);
+      isCertain ||= how === 'always';
+    }
+    return isEmpty(times) ? undefined : { times, isCertain };
+  }
+
+  #commonTimes(a: StartedAct, b: StartedAct): WeekTimes {
+    const isAtOnce = a.act.step.delay.most === 0 && b.act.step.delay.most === 0;
+    let times = NEVER;
+    for (const one of a.start.situations) {
+      for (const other of b.start.situations) {
+        this.#effort -= SITUATIONS_EFFORT;
+        if (this.#effort <= 0) return times;
+        // After a wait, the values of the trigger and of the conditions need not hold any more.
+        if (isAtOnce && !areCompatible(one, other)) continue;
+        times = union(times, intersection(actTimes(one, a.act), actTimes(other, b.act)));
+      }
+    }
+    return times;
+  }
+}
+
+interface MeetingStarts {
+  readonly start: Start;
+  readonly other: Start;
+  readonly how: 'always' | 'maybe' | 'never';
 }
 
 function differ(a: Act, b: Act): boolean {
@@ -39,29 +141,12 @@ interface Meeting {
   readonly isCertain: boolean;
 }
 
-/** Returns when two acts meet; undefined if they never do. */
-function meetingOf(a: Side, b: Side): Meeting | undefined {
-  let times = NEVER;
-  let isCertain = false;
-  for (const start of a.behaviour.starts) {
-    for (const other of b.behaviour.starts) {
-      const how = howStartsMeet(start, other);
-      if (how === 'never') continue;
-      const common = commonTimes({ start, act: a.act }, { start: other, act: b.act });
-      if (isEmpty(common)) continue;
-      times = union(times, common);
-      isCertain ||= how === 'always';
-    }
-  }
-  return isEmpty(times) ? undefined : { times, isCertain };
-}
-
 /**
  * Returns whether runs of two triggers come together. A single event, such as the press of a button, is what somebody wants at that moment:
  * it meets only the same event. A state, such as a warm room, lasts and so may meet other states and times. Two limits of one sensor in the
  * same direction are stages, which come one after the other.
  */
-function howStartsMeet(a: Start, b: Start): 'always' | 'maybe' | 'never' {
+function howStartsMeet(a: Start, b: Start): MeetingStarts['how'] {
   if (a.key === b.key) return 'always';
   if (a.nature === 'event' || b.nature === 'event') return 'never';
   if (a.watches && a.watches.fact === b.watches?.fact) return areStages(a.watches.range, b.watches.range) ? 'never' : 'always';
@@ -73,22 +158,8 @@ interface StartedAct {
   readonly act: Act;
 }
 
-function commonTimes(a: StartedAct, b: StartedAct): WeekTimes {
-  const isAtOnce = a.act.step.delay.most === 0 && b.act.step.delay.most === 0;
-  let times = NEVER;
-  for (const one of a.start.situations) {
-    for (const other of b.start.situations) {
-      // After a wait, the values of the trigger and of the conditions need not hold any more.
-      if (isAtOnce && !areCompatible(one, other)) continue;
-      times = union(times, intersection(actTimes(one, a.act), actTimes(other, b.act)));
-    }
-  }
-  return times;
-}
-
 function findingOf(a: Side, b: Side, { meeting, ports }: { readonly meeting: Meeting; readonly ports: CheckPorts }): Finding {
   const [first, second] = [a.behaviour.automation, b.behaviour.automation];
-  const shown = [a, b].filter(({ behaviour }) => !behaviour.automation.isHidden);
   const name = deviceName(a.act.device, ports);
   const verb = meeting.isCertain ? 'want' : 'may want';
   return {
@@ -96,7 +167,7 @@ function findingOf(a: Side, b: Side, { meeting, ports }: { readonly meeting: Mee
     severity: meeting.isCertain ? 'warning' : 'note',
     automations: automationNames(a.behaviour, b.behaviour),
     targets: targetsOf([a.act.device], ports),
-    timeline: shown.map(({ behaviour, act }) => timelineEntry(behaviour, actText(act, ports), timesOfAct(behaviour, act))),
+    timeline: [a, b].map(({ behaviour, act }) => timelineEntry(behaviour, actText(act, ports), timesOfAct(behaviour, act))),
     sentence: `${quotedName(first)} and ${quotedName(second)} ${verb} different things of ${name} ${timesText(meeting.times)}: ${contentText(a.act)} and ${contentText(b.act)}`,
     fix: `Let only one of them act on ${name} at that time: give one a condition that excludes the other, or another time`,
   };

@@ -46,6 +46,53 @@ test('of an automation that the caller may not see, a conflict tells neither its
   expect(JSON.stringify(findings)).not.toContain('secret-id');
 });
 
+test('drafts that ask again and again find out neither when a hidden automation acts nor what it sets', () => {
+  const hidden = {
+    ...automation('secret-id', {
+      trigger: at('07:10'),
+      conditions: [{ type: 'reading', sensor_id: 'hall-sensor/temperature', below: 18 }],
+      actions: [lamp('on')],
+    }),
+    name: 'an automation that you may not see',
+    isHidden: true,
+  } as const;
+  const warm = { type: 'reading', sensor_id: 'hall-sensor/temperature', above: 20 };
+  const drafts: readonly JsonObject[] = [
+    { trigger: { type: 'every', seconds: 3600 }, actions: [lamp('on')] },
+    { trigger: { type: 'every', seconds: 3600 }, actions: [lamp('off')] },
+    { trigger: at('07:10'), actions: [lamp('off')] },
+    { trigger: at('12:00'), conditions: [warm], actions: [lamp('off')] },
+  ];
+  const sentences = drafts.map((draft) => checkAutomation(automation('new', draft), [hidden], homePorts()));
+  const expected = '"new" and an automation that you may not see act on hall lamp, and may want different things of it';
+  for (const found of sentences) expect(found).toMatchObject([{ severity: 'note', sentence: expected }]);
+});
+
+/** An automation that is made to be compared for long: 60 brightnesses of one lamp, 8 triggers and 16 alternatives. */
+function tedious(number: number): JsonObject {
+  const dim = (value: number) => ({ tool: 'matter:hall_lamp_dim', params: { value } });
+  const branch = (first: number) => Array.from({ length: 15 }, (_, index) => dim(1 + first * 15 + index));
+  const warm = (limit: number) => ({ type: 'reading', sensor_id: 'hall-sensor/temperature', above: limit });
+  return {
+    trigger: Array.from({ length: 8 }, (_, index) => ({ type: 'every', seconds: 600 + index + number })),
+    conditions: [{ type: 'or', conditions: Array.from({ length: 16 }, (_, index) => warm(index)) }],
+    actions: [{ type: 'parallel', branches: [0, 1, 2, 3].map(branch) }],
+  };
+}
+
+test('automations that are made to be compared for long keep the processor for less than a second', async () => {
+  const living = Array.from({ length: 15 }, (_, number) => automation(`old-${number}`, tedious(number)));
+  const draft = automation('new', tedious(15));
+  const ports = homePorts();
+  let found: readonly { readonly kind: string }[] = [];
+  const took = await processorMs(() => {
+    found = checkAutomation(draft, living, ports);
+  });
+  console.log(`A draft that is made to be compared for long: ${took.toFixed(0)} ms`);
+  expect(found.filter(({ kind }) => kind === 'opposite_effects').length).toBeGreaterThanOrEqual(15);
+  expect(took).toBeLessThan(1000);
+});
+
 test('an automation that undoes its own step in the same run is found; one lamp after the whole scene is meant so', () => {
   expect(check({ trigger: at('22:00'), actions: [lamp('on'), lamp('off')] })).toMatchObject([
     { kind: 'opposite_effects', severity: 'warning' },
