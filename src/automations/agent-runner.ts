@@ -158,8 +158,8 @@ export class AgentRunner implements Service {
     this.#requireRenewer(record, by);
     if (!isLiving(record)) this.#requireRevivable(record, by);
     const renewed = this.#renewal.renew(record, lifetimeOf(ttlMs, record), record.parent === undefined ? OWNER : by);
-    this.#suspend(id);
-    this.#resume(renewed);
+    if (this.#running.get(id)?.automation) this.#exchangeEnd(renewed);
+    else this.#resumeAnew(renewed);
     return renewed;
   }
 
@@ -267,10 +267,7 @@ export class AgentRunner implements Service {
 
   #begin(record: AgentRecord, plan: AutomationPlan | undefined): void {
     const automation = plan && new Automation(this.#parts, record.id, plan);
-    const cancelExpiry = record.renewsItself
-      ? this.#renewal.atRenewal(record, () => this.#renewByItself(record.id))
-      : atWallTime(this.#parts.clock, record.expiresAtMs, () => this.#expire(record.id));
-    this.#running.set(record.id, { cancelExpiry, automation });
+    this.#running.set(record.id, { cancelExpiry: this.#atEnd(record), automation });
     automation?.start();
   }
 
@@ -314,11 +311,6 @@ export class AgentRunner implements Service {
     void this.#takeOut(id)?.stop();
   }
 
-  /** Stops an automation whose run goes on later if it waits. */
-  #suspend(id: string): void {
-    void this.#takeOut(id)?.suspend();
-  }
-
   #takeOut(id: string): Automation | undefined {
     const running = this.#running.get(id);
     this.#running.delete(id);
@@ -329,11 +321,25 @@ export class AgentRunner implements Service {
   #renewByItself(id: string): void {
     const record = this.#agents.get(id);
     if (!record || !isLiving(record)) return;
-    const renewed = this.#renewal.renewByItself(record);
-    const running = this.#running.get(id);
+    this.#exchangeEnd(this.#renewal.renewByItself(record));
+  }
+
+  /** Gives an agent that is started the end of its new token; a run in progress goes on. */
+  #exchangeEnd(record: AgentRecord): void {
+    const running = this.#running.get(record.id);
     running?.cancelExpiry();
-    const cancelExpiry = this.#renewal.atRenewal(renewed, () => this.#renewByItself(id));
-    if (running) this.#running.set(id, { cancelExpiry, automation: running.automation });
+    if (running) this.#running.set(record.id, { cancelExpiry: this.#atEnd(record), automation: running.automation });
+  }
+
+  #resumeAnew(record: AgentRecord): void {
+    this.#stop(record.id);
+    this.#resume(record);
+  }
+
+  /** Renews or ends an agent when its token ends. The returned function cancels this. */
+  #atEnd(record: AgentRecord): () => void {
+    if (record.renewsItself) return this.#renewal.atRenewal(record, () => this.#renewByItself(record.id));
+    return atWallTime(this.#parts.clock, record.expiresAtMs, () => this.#expire(record.id));
   }
 
   /** Sets the status of an agent to `failing`, because the agent cannot be resumed. The agent stays idle until its token ends. */

@@ -82,6 +82,7 @@ export class Automation {
 
   /** Stops as `stop` does, but leaves a run that waits on the disk: it goes on after a restart of the hub. */
   async suspend(): Promise<void> {
+    this.#log?.flush();
     this.#isKept = this.#ports.agents.get(this.#id)?.running?.waiting !== undefined;
     await this.stop();
   }
@@ -159,7 +160,7 @@ export class Automation {
     principal: Principal,
     { facts, progress }: Pick<WaitingRun, 'facts'> & Partial<Pick<WaitingRun, 'progress'>>,
   ): Promise<void> {
-    const log = new RunLog((saved) => this.#saveProgress(saved, facts), progress);
+    const log = new RunLog((saved) => this.#save(saved, facts), progress);
     this.#log = log;
     const { parameters } = this.#plan;
     const requireSight = () => this.#requireSight(principal);
@@ -167,7 +168,19 @@ export class Automation {
     if (!this.#isKept) this.#finish(outcome);
   }
 
-  /** Writes how far the run got while it only waits, or that it does more than wait. Throws STORAGE_FAILED. */
+  /**
+   * Writes how far the run got while it only waits. If the disk refuses, the run waits on and does not go on after a restart. Throws
+   * STORAGE_FAILED if that the run does more than wait cannot be written.
+   */
+  #save(progress: RunProgress | undefined, facts: WaitingRun['facts']): void {
+    try {
+      this.#saveProgress(progress, facts);
+    } catch (thrown) {
+      if (!progress) throw thrown;
+      this.#ports.logger.warn('agent.wait_not_stored', { agent_id: this.#id, problem: toAtmoError(thrown).message });
+    }
+  }
+
   #saveProgress(progress: RunProgress | undefined, facts: WaitingRun['facts']): void {
     const { agents } = this.#ports;
     const record = agents.get(this.#id);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { JsonObject } from '../../src/core/json.ts';
+import { settled } from '../calls/pipeline-fixture.ts';
 import { type AgentFixture, codeOf, ENOUGH, LAMP_ON, restarted, resultOf, SENSOR, startedFixture, WHEN_HOT } from './agent-fixture.ts';
 
 const DAY = 86_400;
@@ -171,6 +172,26 @@ describe('renew_agent', () => {
     await cross(fixture);
     expect(fixture.calls).toHaveLength(1);
     expect(await fixture.view('auto')).toMatchObject({ status: 'active', last_outcome: 'success' });
+  });
+
+  test('in the middle of a run leaves the run as it is: the steps after it are done', async () => {
+    const fixture = await startedFixture();
+    const gate = Promise.withResolvers<void>();
+    fixture.onLamp(async () => {
+      await gate.promise;
+      return {};
+    });
+    await fixture.spawn({ ...WHEN_HOT, actions: [LAMP_ON, LAMP_ON] }, { ttl_seconds: DAY });
+    await cross(fixture);
+    expect(fixture.calls).toHaveLength(1);
+    expect(codeOf(await renew(fixture, { ttl_seconds: 10 * DAY }))).toBe('success');
+    expect(await fixture.view('auto')).toMatchObject({ is_running: true });
+    gate.resolve();
+    await settled();
+    expect(fixture.calls).toHaveLength(2);
+    expect(await fixture.view('auto')).toMatchObject({ is_running: false, runs: 1, last_outcome: 'success' });
+    await fixture.pass(2 * DAY);
+    expect(await fixture.view('auto')).toMatchObject({ status: 'active' });
   });
 
   test('with an earlier end, the token from before ends then too', async () => {

@@ -324,6 +324,26 @@ describe('a run that waits when the hub stops', () => {
     expect(await after.view('auto')).toMatchObject({ is_running: false, last_outcome: 'failure', last_error: { code: 'TIMEOUT' } });
   });
 
+  test('writes nothing for short waits, and once for all long waits that begin together', async () => {
+    const branch = (seconds: number) => [{ type: 'repeat', count: 5, actions: [{ type: 'wait', seconds }] }];
+    const writesOf = async (seconds: number) => {
+      const { fixture, post } = await atWebhook({ actions: [{ type: 'parallel', branches: Array(8).fill(branch(seconds)) }] });
+      const records: Json[] = [];
+      const { set } = fixture.store;
+      fixture.store.set = (space, key, value, options) => {
+        if (space === 'agents') records.push(value);
+        set.call(fixture.store, space, key, value, options);
+      };
+      await post();
+      for (let round = 0; round < 5; round++) await fixture.pass(seconds);
+      expect(await fixture.view('auto')).toMatchObject({ is_running: false, runs: 1, last_outcome: 'success' });
+      return records.length;
+    };
+    // One write marks the run before its first step, and one says how it ended.
+    expect(await writesOf(1)).toBe(2);
+    expect(await writesOf(60)).toBe(2 + 5);
+  });
+
   test('goes on late where the step allows it', async () => {
     const [first, , last] = WAITING.actions;
     const { fixture, post } = await atWebhook({ actions: [first, { type: 'wait', seconds: 600, late_seconds: 3600 }, last] as Json });

@@ -4,6 +4,8 @@ import type { RunProgress } from '../agent-store.ts';
 
 /** Largest number of steps that one run does, each repetition counted. */
 const MAX_DONE = 500;
+/** Shortest wait, in milliseconds, for which the progress of a run is written: a run in a shorter one is given up at a restart, as in a call. */
+const LEAST_SAVED_MS = 30_000;
 
 /** A wait of a run, which a restart of the hub may have interrupted. */
 export interface LoggedWait {
@@ -15,7 +17,8 @@ export interface LoggedWait {
 
 /**
  * Logs how far a run got, so that it goes on after a restart of the hub if it only waits. What is on the disk is the progress of a run that
- * waits, or nothing while one of its calls is under way: the outcome of that call would not be known after a crash.
+ * waits, or nothing while one of its calls is under way: the outcome of that call would not be known after a crash. Writes to the disk block the
+ * hub and wear the card, so that all changes of one turn of the event loop are one write, and short waits alone are none.
  */
 export class RunLog {
   readonly #save: (progress: RunProgress | undefined) => void;
@@ -25,13 +28,17 @@ export class RunLog {
   #calls = 0;
   #isClosed = false;
   #isSaved: boolean;
+  /** Long waits that have begun and not ended. */
+  readonly #long = new Set<string>();
+  #scheduled: NodeJS.Immediate | undefined;
 
-  /** `save` writes to the disk, and throws STORAGE_FAILED if it cannot. */
+  /** `save` writes to the disk. It throws STORAGE_FAILED only if it cannot write that the run does more than wait. */
   constructor(save: (progress: RunProgress | undefined) => void, progress: RunProgress | undefined) {
     this.#save = save;
     this.#done = new Map(Object.entries(progress?.done ?? {}));
     this.#waits = new Map(Object.entries(progress?.waits ?? {}));
     this.#resumed = new Set(this.#waits.keys());
+    for (const path of this.#resumed) this.#long.add(path);
     this.#isSaved = progress !== undefined;
   }
 
@@ -62,22 +69,34 @@ export class RunLog {
       return result;
     } finally {
       this.#calls -= 1;
-      this.#saveIfWaiting();
+      this.#schedule();
     }
   }
 
-  /** Begins a wait, or returns the one that began before a restart. */
-  beginWait(path: string, dueMs: number): LoggedWait {
+  /** Begins a wait of `lengthMs`, or returns the one that began before a restart. */
+  beginWait(path: string, { nowMs, lengthMs }: { readonly nowMs: number; readonly lengthMs: number }): LoggedWait {
     const known = this.#waits.get(path);
     if (known !== undefined) return { dueMs: known, isResumed: this.#resumed.has(path) };
+    const dueMs = nowMs + lengthMs;
     this.#waits.set(path, dueMs);
-    this.#saveIfWaiting();
+    if (lengthMs >= LEAST_SAVED_MS) {
+      this.#long.add(path);
+      this.#schedule();
+    }
     return { dueMs, isResumed: false };
   }
 
   endWait(path: string, result: Json): void {
     this.#waits.delete(path);
     this.#note(path, result);
+    if (this.#long.delete(path)) this.#schedule();
+  }
+
+  /** Writes now what would be written at the end of this turn. */
+  flush(): void {
+    if (this.#scheduled === undefined) return;
+    clearImmediate(this.#scheduled);
+    this.#scheduled = undefined;
     this.#saveIfWaiting();
   }
 
@@ -92,8 +111,13 @@ export class RunLog {
     this.#done.set(path, result);
   }
 
+  #schedule(): void {
+    this.#scheduled ??= setImmediate(() => this.flush());
+  }
+
   #saveIfWaiting(): void {
     if (this.#isClosed || this.#calls > 0 || this.#waits.size === 0) return;
+    if (this.#long.size === 0 && !this.#isSaved) return;
     this.#save({ done: Object.fromEntries(this.#done), waits: Object.fromEntries(this.#waits) });
     this.#isSaved = true;
   }

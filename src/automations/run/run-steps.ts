@@ -176,7 +176,7 @@ class StepRunner {
   /** Begins a wait and returns the milliseconds that are left. Throws TIMEOUT if it ended too long ago, while the hub was off. */
   #beginWait(path: string, { lengthMs, lateMs }: { readonly lengthMs: number; readonly lateMs: number }): number {
     const nowMs = this.#ports.clock.now();
-    const { dueMs, isResumed } = this.#run.log.beginWait(path, nowMs + lengthMs);
+    const { dueMs, isResumed } = this.#run.log.beginWait(path, { nowMs, lengthMs });
     if (isResumed && nowMs - dueMs > lateMs) {
       const when = `The hub was off at ${isoTime(dueMs)}, when a wait of the run ended`;
       throw new AtmoError('TIMEOUT', `${when}; the steps after it were not done so late (late_seconds: ${lateMs / 1000})`);
