@@ -799,44 +799,36 @@ const STAGES: Readonly<Record<string, readonly string[]>> = {
     'consent.confirmRules',
   ],
   EXECUTION: ['execution.checkResult'],
-  PREFLIGHT: [
+  ATTEMPTED: [
     'admission.refuseUnsupportedMode',
     'authorization.checkStaticPermissions',
     'authorization.checkFeatures',
     'authorization.refuseDisabledTools',
-    'admission.validateParameters',
-    'authorization.authorizeEffects',
-    'consent.applyRules',
-    'consent.peekApproval',
   ],
-  TOOL_PREFLIGHT: [
-    'admission.refuseUnsupportedMode',
-    'authorization.checkStaticPermissions',
-    'authorization.checkFeatures',
-    'authorization.refuseDisabledTools',
-    'authorization.checkCanAttempt',
-  ],
+  JUDGED: ['admission.validateParameters', 'authorization.authorizeEffects', 'consent.applyRules'],
+  PREFLIGHT: ['consent.peekApproval'],
+  REHEARSAL: ['execution.requireRoute', 'consent.computeApprovalNeed'],
+  TOOL_PREFLIGHT: ['authorization.checkCanAttempt'],
 };
 
 /** What a stage that checks nothing returns, where later stages need what the stage adds to the call. */
 const UNCHECKED: Readonly<Record<string, string>> = {
   'consent.applyRules': '({ ...call, personsByRule: 0 })',
+  'consent.computeApprovalNeed': '({ ...call, approvalNeed: undefined })',
   'execution.writeIntent': "({ ...call, run: { runId: 'run', logicalTimeMs: 0, randomSeed: '' } })",
 };
 
 /**
- * Stages for which that would be no fair test, since they compute what later stages need: `PLACES` takes their checks out. And the
- * stage of TOOL_PREFLIGHT that only refuses what checkCanAttempt, which follows, refuses too.
+ * Stages for which that would be no fair test, since they compute what later stages need: `PLACES` takes their checks out.
  */
 const COMPUTING = ['admission.validateParameters', 'authorization.authorizeEffects', 'execution.checkResult'];
-const isRepeated = (list: string, stage: string) => list === 'TOOL_PREFLIGHT' && stage === 'authorization.checkStaticPermissions';
 
 /** Each stage is taken out, which the types notice, and replaced by one of its type that lets every call pass, which a test has to notice. */
 const ofStages = Object.entries(STAGES).flatMap(([list, stages]) =>
   stages.flatMap((stage): readonly Mutation[] => {
     const place = { file: 'src/calls/stages.ts', within: { from: `const ${list}`, to: ';' }, text: `.pass(${stage})` };
     const missing: Mutation = { name: `${list} lacks ${stage}`, ...place, instead: '', breaksTypes: true };
-    if (COMPUTING.includes(stage) || isRepeated(list, stage)) return [missing];
+    if (COMPUTING.includes(stage)) return [missing];
     return [missing, { name: `${list} has a ${stage} that checks nothing`, ...place, instead: `.pass(${uncheckedStage(stage)})` }];
   }),
 );

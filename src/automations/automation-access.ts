@@ -106,9 +106,9 @@ function exists(about: Look, { readings, devices }: VisibilityPorts): boolean {
 }
 
 /**
- * Throws if an action could never succeed, for example because of an unknown tool, invalid parameters or missing permissions. A dry run of
- * the pipeline is not used, because it would ask people to approve dangerous actions. The pipeline checks each call again; this check only
- * tells the author about mistakes early.
+ * Throws if an action could never succeed, for example because of an unknown tool, invalid parameters or missing permissions. A rehearsal by
+ * the pipeline is not used: it has a rate limit and a note in the audit log for each call, and it needs values in place of the references to
+ * triggers. The pipeline checks each call again; this check only tells the author about mistakes early.
  */
 export function checkActions(steps: readonly Step[], principal: Principal, ports: ActionPorts): void {
   for (const { action, index } of callsIn(steps, ports.clock.now())) {

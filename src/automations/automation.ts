@@ -214,7 +214,7 @@ export class Automation {
       this.#note('PERMISSION_DENIED', BLIND);
       return false;
     }
-    return conditionsHold(this.#plan.conditions, { params: this.#plan.parameters, trigger: facts, answers: {} }, this.#ports);
+    return conditionsHold(this.#plan.conditions, { params: this.#plan.parameters, trigger: facts }, this.#ports);
   }
 
   #requireSight(principal: Principal): void {

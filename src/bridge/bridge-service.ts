@@ -429,7 +429,7 @@ export class BridgeService implements Service {
     for (const entry of this.#things) this.#update(entry, { isReachable: this.isReachable(entry) });
   }
 
-  /** Shows the present names of things of this hub, and takes away those that can do more than the owner chose. */
+  /** Shows the present names of things of this hub, and suspends those that can do more than the owner chose. */
   #refreshThings(): void {
     for (const entry of this.#things)
       if (!isDeepStrictEqual(this.#refreshed(entry), entry)) this.#soon(entry.bridge, () => this.#refresh(entry.id));

@@ -73,7 +73,8 @@ export type ClaimedCall = AuthorizedCall<'claimed'> & { readonly repeated: undef
 export type RepeatedCall = AuthorizedCall<'charged'> & { readonly repeated: JsonObject };
 export type RuledCall<P extends Purpose = Purpose> = AuthorizedCall<P> & Passed<'rules allow it'> & Ruled;
 export type ApprovedCall = RuledCall<'claimed'> & Passed<'approval suffices'> & { readonly repeated: undefined };
-export type RehearsedCall = RuledCall<'asked'> & { readonly approvalNeed?: ApprovalNeed };
+export type RoutableCall = RuledCall<'asked'> & Passed<'route exists'>;
+export type RehearsedCall = RoutableCall & Passed<'approval need is known'> & { readonly approvalNeed: ApprovalNeed | undefined };
 export type ApprovableCall = RuledCall<'asked'> & Passed<'approval is there'>;
 export type QueuedCall = ApprovedCall & { readonly job: RunningJob };
 export type ScheduledCall = ApprovedCall & Passed<'slot is taken'>;

@@ -15,10 +15,10 @@ import { rankedHubs } from './routing/call-route.ts';
 import { REHEARSAL } from './stages.ts';
 
 /** Canonical id of the tool that rehearses calls; another hub is asked with it. */
-export const REHEARSE_TOOL_ID = 'hub:rehearse@1.0.0';
+const REHEARSE_TOOL_ID = 'hub:rehearse@1.0.0';
 /** A limit is told when at most this share of it is left. */
 const NEAR_SHARE = 0.1;
-const NOTHING = { risk: 'none', effects: [], changes: [], limits: [], skipped: [], calls: [], conflicts: [] } as const;
+const NOTHING = { risk: 'none', effects: [], changes: [], limits: [], skipped: [], calls: [] } as const;
 const NO_UNDO: Reversibility = { possible: false, reason: 'It would not run' };
 
 /** Tells what calls would do, by the stages of REHEARSAL. It dispatches nothing. */
@@ -82,7 +82,6 @@ class RehearsedTree {
       skipped: tool.skips?.(params, caller) ?? [],
       calls,
       undo: inner.length > 0 ? reversibilityOfAll(calls) : this.#reversibility(call),
-      conflicts: [],
     };
   }
 
@@ -157,7 +156,7 @@ async function rehearsedElsewhere(call: RehearsedCall, context: StageContext): P
 
 /** Returns the answer of another hub, whose schema was checked there. Throws RESULT_INVALID if it is no rehearsal. */
 function parsedRehearsal(answer: JsonObject): Rehearsal {
-  const lists = ['effects', 'changes', 'limits', 'skipped', 'calls', 'conflicts'];
+  const lists = ['effects', 'changes', 'limits', 'skipped', 'calls'];
   const isWhole = lists.every((name) => Array.isArray(answer[name])) && isJsonObject(answer.undo);
   if (isWhole && REHEARSAL_OUTCOMES.some((outcome) => outcome === answer.outcome)) return answer as unknown as Rehearsal;
   throw new AtmoError('RESULT_INVALID', 'the answer of the other hub is no rehearsal');

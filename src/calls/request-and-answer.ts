@@ -160,8 +160,6 @@ export interface Rehearsal {
   /** The calls that the call makes itself, in order. */
   readonly calls: readonly Rehearsal[];
   readonly undo: Reversibility;
-  /** What automations will do that is contrary to the call. */
-  readonly conflicts: readonly JsonObject[];
   /** The other hub that would run the call, and that has rehearsed it. */
   readonly node_id?: string;
 }

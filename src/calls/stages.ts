@@ -95,43 +95,26 @@ export const EXECUTION: StageList<ApprovedCall, CheckedCall> = RUN.pass(executio
 /** The stages that start a call as a job on another hub. */
 export const REMOTE_JOB: StageList<ApprovedCall, RemoteJobCall> = RUN.pass(execution.rememberJobLocation);
 
-/** The stages that check a call without running it. They charge no rate limit, claim no idempotency key and use no approval. */
-export const PREFLIGHT: StageList<ReceivedCall, ApprovableCall> = OPENING.pass(admission.skipRateLimit)
+const ATTEMPTED = OPENING.pass(admission.skipRateLimit)
   .pass(admission.awaitRemoteTools)
   .pass(admission.resolveTool)
   .pass(admission.refuseUnsupportedMode)
   .pass(authorization.checkStaticPermissions)
   .pass(authorization.checkFeatures)
-  .pass(authorization.refuseDisabledTools)
-  .pass(admission.readParameters)
-  .pass(admission.validateParameters)
-  .pass(admission.canonicalizeParameters)
-  .pass(authorization.authorizeEffects)
-  .pass(consent.applyRules)
-  .pass(consent.peekApproval);
+  .pass(authorization.refuseDisabledTools);
 
-/** The stages that tell what a call would do. Like PREFLIGHT, but an approval that is missing is told and not requested. */
-export const REHEARSAL: StageList<ReceivedCall, RehearsedCall> = OPENING.pass(admission.skipRateLimit)
-  .pass(admission.awaitRemoteTools)
-  .pass(admission.resolveTool)
-  .pass(admission.refuseUnsupportedMode)
-  .pass(authorization.checkStaticPermissions)
-  .pass(authorization.checkFeatures)
-  .pass(authorization.refuseDisabledTools)
-  .pass(admission.readParameters)
+/** The checks of a call that never runs. They charge no rate limit and claim no idempotency key. */
+const JUDGED = ATTEMPTED.pass(admission.readParameters)
   .pass(admission.validateParameters)
   .pass(admission.canonicalizeParameters)
   .pass(authorization.authorizeEffects)
-  .pass(consent.applyRules)
-  .pass(execution.requireRoute)
-  .pass(consent.tellApproval);
+  .pass(consent.applyRules);
+
+/** The stages that check a call without running it. They use no approval. */
+export const PREFLIGHT: StageList<ReceivedCall, ApprovableCall> = JUDGED.pass(consent.peekApproval);
+
+/** The stages that compute what a call would do, with the approval that it would need. They request no approval. */
+export const REHEARSAL: StageList<ReceivedCall, RehearsedCall> = JUDGED.pass(execution.requireRoute).pass(consent.computeApprovalNeed);
 
 /** The checks that are possible before the parameters are known. */
-export const TOOL_PREFLIGHT: StageList<ReceivedCall, AttemptableCall> = OPENING.pass(admission.skipRateLimit)
-  .pass(admission.awaitRemoteTools)
-  .pass(admission.resolveTool)
-  .pass(admission.refuseUnsupportedMode)
-  .pass(authorization.checkStaticPermissions)
-  .pass(authorization.checkFeatures)
-  .pass(authorization.refuseDisabledTools)
-  .pass(authorization.checkCanAttempt);
+export const TOOL_PREFLIGHT: StageList<ReceivedCall, AttemptableCall> = ATTEMPTED.pass(authorization.checkCanAttempt);

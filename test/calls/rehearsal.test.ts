@@ -69,6 +69,14 @@ describe('a rehearsal', () => {
     expect(rehearsal.error).toEqual(answer.status === 'error' ? answer.error : undefined);
   });
 
+  test('of a call whose device does not answer would be refused, as the call is', async () => {
+    const { pipeline, registry } = room();
+    registry.register(makeTool({ ...dim, name: 'far', isAvailable: () => false }));
+    const request = { principal: holder, tool: 'far', params: onLamp };
+    expect(await pipeline.rehearse(request)).toMatchObject({ outcome: 'would_be_refused', error: { code: 'DEVICE_UNREACHABLE' } });
+    expect(await pipeline.call(request)).toMatchObject({ error: { code: 'DEVICE_UNREACHABLE' } });
+  });
+
   test('of a sequence has each call inside it, and the least good outcome of all', async () => {
     const { pipeline, runs } = room();
     const steps = [
@@ -90,7 +98,7 @@ describe('a rehearsal', () => {
     const remote = new RemoteToolsFake([toolOf(['hub-2'], {})]);
     const asked: ForwardedCall[] = [];
     const there = { tool: 'core:probe@1.0.0', outcome: 'would_run', risk: 'none', undo: { possible: true } };
-    const lists = { effects: [], changes: [], limits: [], skipped: [], calls: [], conflicts: [] };
+    const lists = { effects: [], changes: [], limits: [], skipped: [], calls: [] };
     let answer = async (): Promise<Json> => ({ ...there, ...lists });
     const router: CallRouter = {
       forward: async (hub, call) => {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { ApprovedCall, CheckedCall, ClaimedCall, ReceivedCall, RepeatedCall, ValidCall } from '../../src/calls/call.ts';
+import type { ApprovedCall, CheckedCall, ClaimedCall, ReceivedCall, RehearsedCall, RepeatedCall, ValidCall } from '../../src/calls/call.ts';
 import {
   awaitRemoteTools,
   canonicalizeParameters,
@@ -24,12 +24,13 @@ import {
   refuseDisabledTools,
   requireValidToken,
 } from '../../src/calls/stages/authorization.ts';
-import { applyRules, confirmRules, peekApproval, requireApproval } from '../../src/calls/stages/consent.ts';
+import { applyRules, computeApprovalNeed, confirmRules, peekApproval, requireApproval } from '../../src/calls/stages/consent.ts';
 import {
   checkResult,
   chooseRoute,
   confirmCallerWaits,
   rememberJobLocation,
+  requireRoute,
   runTool,
   takeSlot,
   writeIntent,
@@ -138,6 +139,18 @@ describe('the compiler rejects a list', () => {
     // @ts-expect-error without checkResult
     const unchecked: StageList<ClaimedCall, CheckedCall> = ran;
     expect(unchecked).toBe(ran);
+  });
+
+  test('in which a check of a rehearsal is missing', () => {
+    const askedRuled = askedAuthorized.pass(applyRules);
+    const complete: StageList<ReceivedCall, RehearsedCall> = askedRuled.pass(requireRoute).pass(computeApprovalNeed);
+    // @ts-expect-error without requireRoute
+    askedRuled.pass(computeApprovalNeed);
+    // @ts-expect-error without computeApprovalNeed
+    const unasked: StageList<ReceivedCall, RehearsedCall> = askedRuled.pass(requireRoute);
+    // @ts-expect-error a rehearsed call has no route to take
+    askedRuled.pass(chooseRoute);
+    expect([complete, unasked]).toHaveLength(2);
   });
 
   test('that runs a call which was only asked about', () => {

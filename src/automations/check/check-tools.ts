@@ -12,6 +12,7 @@ import type { CheckToolPorts } from '../automation-ports.ts';
 import { CONFIG_SCHEMA } from '../automation-schema.ts';
 import { parseAutomation } from '../plan/parse-automation.ts';
 import { childId, idPartOf, requireOwnPermissions } from '../spawn-checks.ts';
+import { lifetimeOf } from '../token-renewal.ts';
 import { checkAutomation, livingAutomations, planOf } from './automation-check.ts';
 import type { CheckedAutomation } from './behaviour.ts';
 import { FINDING_KINDS, type Finding, SEVERITIES } from './finding.ts';
@@ -73,8 +74,6 @@ function findings(candidate: CheckedAutomation, { runner, by, ports: { check } }
   return checkAutomation(candidate, living, check).map((finding) => copyJson(finding satisfies Finding) as JsonObject);
 }
 
-const DAY_MS = 86_400_000;
-
 /** Returns `hub:check_automation`, which checks a draft. */
 export function checkAutomationTool(runner: AgentRunner, ports: CheckToolPorts): RegisteredTool {
   return defineTool(
@@ -118,6 +117,7 @@ export function checkAutomationTool(runner: AgentRunner, ports: CheckToolPorts):
 }
 
 /** Returns when an automation of the caller would end without a lifetime of its own; undefined for one of the owner. */
-function endOf({ kind, token }: Principal, nowMs: number): number | undefined {
-  return kind === 'owner' ? undefined : Math.min(nowMs + DAY_MS, token?.expiresAtMs ?? Infinity);
+function endOf({ kind, id, token }: Principal, nowMs: number): number | undefined {
+  const { ttlMs, renewsItself } = lifetimeOf(undefined, { type: 'automation', ...(kind !== 'owner' && { parent: id }) });
+  return renewsItself ? undefined : Math.min(nowMs + ttlMs, token?.expiresAtMs ?? Infinity);
 }

@@ -115,7 +115,7 @@ interface Impossible {
 }
 
 function findingOf(behaviour: Behaviour, { kind, sentence, devices, ports }: Impossible): Finding {
-  const isDead = kind === 'never_holds' ? 'Change the condition, or take it out' : 'Name another sensor, device, event or value';
+  const fix = kind === 'never_holds' ? 'Change the condition, or take it out' : 'Name another sensor, device, event or value';
   return {
     kind,
     severity: 'warning',
@@ -123,6 +123,6 @@ function findingOf(behaviour: Behaviour, { kind, sentence, devices, ports }: Imp
     targets: targetsOf(devices, ports),
     timeline: [timelineEntry(behaviour, 'nothing', NEVER)],
     sentence: `${quotedName(behaviour.automation)}: ${sentence}`,
-    fix: isDead,
+    fix,
   };
 }

@@ -5,7 +5,8 @@ import { ALWAYS, minuteTimes, type WeekTimes } from './week-times.ts';
 
 /**
  * When a trigger comes. `clock`: at times of the week that are known. `state`: something becomes so at any time, and may stay so. `event`: at
- * a single moment that somebody or a device chooses, such as the press of a button. `any`: nothing is known, it may come at any time.
+ * a single moment at which a device says that something happened there, such as the press of a button. `any`: nothing is known, it may come
+ * at any time; so may a webhook, since a program may post to it at regular times or whenever a value changes.
  */
 type Nature = 'clock' | 'state' | 'event' | 'any';
 
@@ -57,7 +58,13 @@ function startOf(trigger: Trigger, ports: ZonePorts): TriggerFacts {
     }
     case 'every':
       return { nature: 'any', key: `every ${trigger.seconds}` };
-    default:
+    case 'sun':
+    case 'hub_start':
+    case 'webhook':
+    case 'decision':
+    case 'scene':
+    case 'automation_ended':
+    case 'presence':
       return { nature: 'any', key: `other ${JSON.stringify(trigger)}` };
   }
 }

@@ -35,7 +35,7 @@ function setFlagTool(flags: FlagStore): RegisteredTool {
         until: p.string({ description: 'When it ends, ISO 8601; it stays if absent', format: 'date-time' }).optional(),
       },
       returns: FLAG,
-      examples: [{ description: 'Away until Sunday evening', params: { flag: 'vacation_mode', value: true } }],
+      examples: [{ description: 'Away until somebody changes it', params: { flag: 'vacation_mode', value: true } }],
     },
     async ({ flag: name, value, until }, { principal }) => {
       const untilMs = until === undefined ? undefined : parseIsoTime(until, 'until');

@@ -128,7 +128,6 @@ function checkExpressions(plan: AutomationPlan): void {
   const all = expressionsOf(plan);
   for (const text of all) Expression.parse(text);
   requireKnown(usesIn(all, 'params'), new Set(Object.keys(plan.parameters)), 'params');
-  requireKnown(usesIn(all, 'answers'), new Set(), 'answers');
 }
 
 function requireKnown(used: ReadonlySet<string>, known: ReadonlySet<string>, root: string): void {

@@ -12,7 +12,6 @@ const MAX_KEPT = 256;
 export interface ExpressionValues {
   readonly params: JsonObject;
   readonly trigger: JsonObject;
-  readonly answers: JsonObject;
   readonly flags: JsonObject;
   readonly readings: JsonObject;
   /** Milliseconds since 1970. */
@@ -22,7 +21,7 @@ export interface ExpressionValues {
 /** The names by which an expression uses its variables, such as the ids of sensors for `readings`. */
 export type ExpressionUses = Readonly<Record<Root, ReadonlySet<string>>>;
 
-const ROOTS = ['params', 'trigger', 'answers', 'flags', 'readings'] as const;
+const ROOTS = ['params', 'trigger', 'flags', 'readings'] as const;
 type Root = (typeof ROOTS)[number];
 
 /**
@@ -112,7 +111,6 @@ function usesOf(ast: ASTNode): ExpressionUses {
   const uses: Record<Root, Set<string>> = {
     params: new Set(),
     trigger: new Set(),
-    answers: new Set(),
     flags: new Set(),
     readings: new Set(),
   };

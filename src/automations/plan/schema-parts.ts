@@ -2,8 +2,10 @@ import { WEEKDAYS } from '../../core/clock.ts';
 import type { FileValue } from '../../core/config/config-section.ts';
 import type { JsonSchema } from '../../core/json.ts';
 
-/** Longest time in seconds that a trigger, a condition or a step of an automation names: a day. */
+/** Longest time in seconds that a trigger, a condition or a step of an automation names: a day. Only a flag may last longer. */
 export const LONGEST_SECONDS = 86_400;
+/** Longest time in seconds for which a step sets a flag: 400 days. */
+export const LONGEST_FLAG_SECONDS = 400 * LONGEST_SECONDS;
 
 /** Schema of a time of day. */
 export const CLOCK_TIME = {
@@ -16,7 +18,7 @@ export const CLOCK_TIME = {
 /** Returns the schema of a text of at most 160 characters. */
 export const shortText = (description: string) => ({ type: 'string', minLength: 1, maxLength: 160, description }) as const;
 
-/** Returns the schema of a name of flags, webhooks and answers. */
+/** Returns the schema of a name of a flag or a webhook. */
 export const plainName = (description: string) =>
   ({ type: 'string', pattern: '^[a-z][a-z0-9_]{0,31}$', maxLength: 32, description }) as const;
 

@@ -2,11 +2,11 @@ import type { FileValue } from '../../core/config/config-section.ts';
 import type { Json, JsonSchema } from '../../core/json.ts';
 import { type Condition, simpleConditions } from './condition-schema.ts';
 import { referencesIn } from './references.ts';
-import { LONGEST_SECONDS, plainName, shortText, strictBranches } from './schema-parts.ts';
+import { LONGEST_FLAG_SECONDS, LONGEST_SECONDS, plainName, shortText, strictBranches } from './schema-parts.ts';
 
 /** Largest number of steps in an automation, at all depths. */
 export const MAX_STEPS = 64;
-/** Largest number of steps in the list of an automation itself, as of the calls that it had from the start. */
+/** Largest number of steps in one list. */
 export const MAX_LISTED = 16;
 /** Greatest depth of steps within `choose`, `repeat` and `parallel`. */
 export const MAX_STEP_DEPTH = 4;
@@ -41,7 +41,7 @@ const SIMPLE_STEPS = {
     properties: {
       flag: plainName('For set_flag: name of a flag of the house, such as vacation_mode'),
       value: { type: ['boolean', 'number', 'string', 'object'], maxLength: 160, description: 'For set_flag: its new value' },
-      for_seconds: { type: 'number', minimum: 1, maximum: 400 * LONGEST_SECONDS, description: 'For set_flag: it ends after this time' },
+      for_seconds: { type: 'number', minimum: 1, maximum: LONGEST_FLAG_SECONDS, description: 'For set_flag: it ends after this time' },
       until: { type: 'string', format: 'date-time', description: 'For set_flag: it ends at this time' },
     },
   },
@@ -58,7 +58,7 @@ const COMPOSITE_STEPS = {
     required: ['conditions', 'timeout_seconds'],
     properties: {
       conditions: CONDITIONS_REF,
-      timeout_seconds: seconds('For ask and wait_until: longest wait'),
+      timeout_seconds: seconds('For wait_until: longest wait'),
       on_timeout: { enum: ['stop', 'continue'], default: 'stop', description: 'For wait_until: what happens if they do not hold in time' },
       late_seconds: late,
     },

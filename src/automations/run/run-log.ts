@@ -2,7 +2,7 @@ import { AtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import type { RunProgress } from '../agent-store.ts';
 
-/** Largest number of steps that one run does, each repetition counted. */
+/** Largest number of steps and decisions (of `choose` and of `while`) in one run, each repetition counted. */
 const MAX_DONE = 500;
 /** Shortest wait, in milliseconds, for which the progress of a run is written: a run in a shorter one is given up at a restart, as in a call. */
 const LEAST_SAVED_MS = 30_000;
@@ -107,7 +107,7 @@ export class RunLog {
 
   #note(path: string, result: Json): void {
     if (this.#done.size >= MAX_DONE)
-      throw new AtmoError('RESOURCE_EXCEEDED', `The run did ${MAX_DONE} steps, which is the most for one run`);
+      throw new AtmoError('RESOURCE_EXCEEDED', `The run did ${MAX_DONE} steps and decisions, which is the most for one run`);
     this.#done.set(path, result);
   }
 

@@ -64,7 +64,6 @@ class StepRunner {
   readonly #run: Run;
   readonly #ports: RunPorts;
   readonly #decisions: DecisionListener;
-  readonly #answers: Record<string, Json> = {};
   #error: RunOutcome['error'];
 
   constructor(run: Run, ports: RunPorts, decisions: DecisionListener) {
@@ -223,7 +222,7 @@ class StepRunner {
   }
 
   #values(): RunValues {
-    return { params: this.#run.parameters, trigger: this.#run.facts, answers: this.#answers };
+    return { params: this.#run.parameters, trigger: this.#run.facts };
   }
 
   /** Returns a value with the facts of the trigger and the values of expressions filled in. An expression within a fact is plain data. */

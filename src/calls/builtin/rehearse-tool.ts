@@ -32,7 +32,6 @@ export const REHEARSAL_SCHEMA = resultSchema(
     skipped: { ...OBJECTS, description: 'Devices that would be left out, with the reason' },
     calls: { ...OBJECTS, description: 'The same for each call inside it' },
     undo: resultSchema({ possible: { type: 'boolean' }, reason: TEXT }, ['reason']),
-    conflicts: { ...OBJECTS, description: 'What automations will do against it' },
     node_id: { ...TEXT, description: 'The other hub that would run it' },
   },
   ['error', 'approval', 'rule', 'node_id'],

@@ -3,7 +3,7 @@ import { compareText } from '../../core/edit-distance.ts';
 import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { isActing, notConfigured, type RegisteredTool, type ToolDefinition } from '../../tools/definition/tool-definition.ts';
-import { type ConfirmedCall, isElsewhere, isNamed, type RuledCall } from '../call.ts';
+import { type ConfirmedCall, isElsewhere, isNamed, type RuledCall, type ScheduledCall } from '../call.ts';
 import { MAX_CALL_DEPTH } from '../limits.ts';
 import type { CallRouter, ForwardedCall, RouteCandidate, StageContext } from '../pipeline-context.ts';
 import type { RoutingPreferences } from '../request-and-answer.ts';
@@ -49,12 +49,15 @@ const HOP_FACTOR = 0.95;
 const LOCAL_FACTOR = 1.2;
 const PREFERENCE_FACTOR = 1.1;
 
+/** A call that takes its route: one that is about to run, or one that is only rehearsed. */
+type RoutedFrom = ScheduledCall | RuledCall<'asked'>;
+
 /**
  * Returns the hubs that can run the call, best first. If no hub can run it, throws one of these errors: PAYLOAD_TOO_LARGE (the parameters
  * are too long for other hubs), NOT_CONFIGURED (this hub lacks a setting, and no other hub has the tool), NODE_UNAVAILABLE (the hubs with
  * the tool are unreachable) or NO_CAPABLE_NODE. If the call would run here but the device does not respond, throws DEVICE_UNREACHABLE.
  */
-export function rankedHubs(call: RuledCall, context: StageContext): readonly RouteCandidate[] {
+export function rankedHubs(call: RoutedFrom, context: StageContext): readonly RouteCandidate[] {
   const { ranked, refused } = routeOf(call, context);
   const staysHere = call.paramsBytes > maxForwardedBytes(call.tool, context);
   const route = ranked.filter((candidate) => candidate.isLocal || !staysHere);
@@ -73,7 +76,7 @@ export function rankedHubs(call: RuledCall, context: StageContext): readonly Rou
  * Returns the route of a call. If no hub supports the call's parameters but this hub has the tool, the call runs here. It then fails, but
  * the tool's own error is the most precise one.
  */
-function routeOf(call: RuledCall, context: StageContext): Route {
+function routeOf(call: RoutedFrom, context: StageContext): Route {
   const candidates = candidatesFor(call.tool, context);
   const constraints = routeConstraints(call);
   const route = rankRoute(call.tool.definition, { ...constraints, needs: needsOf(call) }, candidates);
@@ -87,14 +90,14 @@ export function maxForwardedBytes({ definition }: RegisteredTool, { maxParamsByt
   return Math.min(definition.execution.maxParamsBytes ?? maxParamsBytes, MAX_FORWARDED_PARAMS);
 }
 
-function tooLongToForward({ tool, paramsBytes }: RuledCall, context: StageContext): AtmoError {
+function tooLongToForward({ tool, paramsBytes }: RoutedFrom, context: StageContext): AtmoError {
   const most = maxForwardedBytes(tool, context);
   const message = `Only another hub can run ${tool.id}, and ${paramsBytes} bytes of parameters are more than the ${most} that go there; call it at that hub`;
   return new AtmoError('PAYLOAD_TOO_LARGE', message, { max_bytes: most });
 }
 
 /** Returns what the parameters require of a hub. The size of a picture is unknown if the parameter is a URL. */
-function needsOf({ params: { model, image } }: RuledCall): CallNeeds {
+function needsOf({ params: { model, image } }: RoutedFrom): CallNeeds {
   const isInline = typeof image === 'string' && !/^https?:/i.test(image);
   return {
     ...(typeof model === 'string' && { model }),
@@ -103,7 +106,7 @@ function needsOf({ params: { model, image } }: RuledCall): CallNeeds {
 }
 
 /** Returns the routing preferences of the request, limited by the token and the tool. */
-function routeConstraints(call: RuledCall): RouteConstraints & { readonly hop_budget: number } {
+function routeConstraints(call: RoutedFrom): RouteConstraints & { readonly hop_budget: number } {
   const { routing, principal } = call.request;
   const { hopLimit } = call.tool.definition.routing;
   const { maxHops, allowedNodes } = principal.token ?? {};
@@ -115,7 +118,7 @@ function routeConstraints(call: RuledCall): RouteConstraints & { readonly hop_bu
 }
 
 /** Returns NO_CAPABLE_NODE, with the reason why each hub cannot run the call. */
-export function noCapableNode(call: RuledCall, refused: readonly RouteRefusal[]): AtmoError {
+export function noCapableNode(call: RoutedFrom, refused: readonly RouteRefusal[]): AtmoError {
   const reasons = refused.map((refusal) => `${refusal.node_id} ${refusal.reason}`).join('; ');
   return new AtmoError('NO_CAPABLE_NODE', `No hub can run ${call.tool.id}: ${reasons || 'none has it any more'}`, {
     tried: refused.map((refusal) => ({ ...refusal })),
@@ -123,13 +126,13 @@ export function noCapableNode(call: RuledCall, refused: readonly RouteRefusal[])
 }
 
 /** Returns NO_CAPABLE_NODE. If every reason is permanent, the details contain `permanent: true`. */
-function noHubPermitted(call: RuledCall, refused: readonly RouteRefusal[]): AtmoError {
+function noHubPermitted(call: RoutedFrom, refused: readonly RouteRefusal[]): AtmoError {
   const { code, message, details } = noCapableNode(call, refused);
   const isPermanent = refused.length > 0 && !refused.some(isTransient);
   return new AtmoError(code, message, isPermanent ? { ...details, permanent: true } : details);
 }
 
-function nodeUnavailable(call: RuledCall, refused: readonly RouteRefusal[]): AtmoError {
+function nodeUnavailable(call: RoutedFrom, refused: readonly RouteRefusal[]): AtmoError {
   const hubs = refused.map(({ node_id: id }) => id);
   return new AtmoError('NODE_UNAVAILABLE', `${hubs.join(' and ') || 'The hub'} with ${call.tool.id} cannot be reached; try again later`, {
     tried: refused.map((refusal) => ({ ...refusal })),
@@ -287,7 +290,7 @@ function forwardedMode({ running, request }: ConfirmedCall): ForwardedCall['mode
   return request.waitsForApproval ? 'waiting_job' : 'job';
 }
 
-function outcomeUnknown({ id }: RouteCandidate, call: RuledCall): AtmoError {
+function outcomeUnknown({ id }: RouteCandidate, call: RoutedFrom): AtmoError {
   const message = `${call.tool.id} was running on ${id} when this call ended; read the state before calling it again`;
   return new AtmoError('OUTCOME_UNKNOWN', message, { node_id: id });
 }

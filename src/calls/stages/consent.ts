@@ -13,6 +13,7 @@ import {
   isElsewhere,
   type ReauthorizedCall,
   type RehearsedCall,
+  type RoutableCall,
   type RuledCall,
   riskOf,
 } from '../call.ts';
@@ -54,11 +55,11 @@ export async function peekApproval(call: RuledCall<'asked'>, context: StageConte
 }
 
 /** Returns the call with the approval that it would need. Asks nobody: neither a request is made nor an approval used. */
-export function tellApproval(call: RuledCall<'asked'>, context: StageContext): RehearsedCall {
+export function computeApprovalNeed(call: RoutableCall, context: StageContext): RehearsedCall {
   const persons = personsNeeded(call);
-  if (persons === 0) return call;
+  if (persons === 0) return { ...call, approvalNeed: undefined } as RehearsedCall;
   if (riskOf(call) === 'dangerous') requireKnownTime(call, context);
-  return { ...call, approvalNeed: { persons, reason: approvalReason(call) } };
+  return { ...call, approvalNeed: { persons, reason: approvalReason(call) } } as RehearsedCall;
 }
 
 /**

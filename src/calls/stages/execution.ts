@@ -18,6 +18,7 @@ import {
   type RanCall,
   type RecordedCall,
   type RemoteJobCall,
+  type RoutableCall,
   type RoutedCall,
   type RuledCall,
   type ScheduledCall,
@@ -68,9 +69,9 @@ export function chooseRoute(call: ScheduledCall, context: StageContext): RoutedC
 }
 
 /** Rejects if no hub could run the call now, as `chooseRoute` does. */
-export function requireRoute(call: RuledCall<'asked'>, context: StageContext): RuledCall<'asked'> {
+export function requireRoute(call: RuledCall<'asked'>, context: StageContext): RoutableCall {
   rankedHubs(call, context);
-  return call;
+  return call as RoutableCall;
 }
 
 /** Writes the intent, with the state before the call, to the audit log. A dangerous call fails if this write fails. */

@@ -32,12 +32,12 @@ function notesOf(rehearsal: JsonObject): readonly string[] {
   const { reason } = objectOf(approval);
   const skips = skipped === undefined ? [] : objectsIn(rehearsal, 'skipped').map((one) => `Left out: ${one.name}: ${one.reason}`);
   const { possible, reason: why } = objectOf(undo);
-  const isAsked = error === undefined;
+  const wouldRun = error === undefined;
   return [
-    ...(isAsked ? [] : [`${objectOf(error).code}: ${objectOf(error).message}`]),
+    ...(wouldRun ? [] : [`${objectOf(error).code}: ${objectOf(error).message}`]),
     ...(reason === undefined ? [] : [`Approval: ${reason}`]),
     ...skips,
-    ...(isAsked ? [possible === true ? 'It can be undone' : `It cannot be undone: ${why}`] : []),
+    ...(wouldRun ? [possible === true ? 'It can be undone' : `It cannot be undone: ${why}`] : []),
   ];
 }
 

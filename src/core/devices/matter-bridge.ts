@@ -91,7 +91,7 @@ export interface BridgeNodeOptions {
 
 /** Port: a bridge, which is a Matter node of its own that other ecosystems commission. */
 export interface BridgeNode extends AsyncDisposable {
-  /** UDP port of the bridge. It is another one than requested if that was taken. */
+  /** UDP port of the bridge. It is the fixed one if the options name one, and may else be another one than before. */
   readonly port: number;
   /** Adds a thing, or replaces the name and values of one that is there. Resolves with the number of its endpoint, which stays for ever. */
   put(endpoint: BridgedEndpoint): Promise<number>;

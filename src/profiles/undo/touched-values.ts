@@ -1,4 +1,5 @@
 import type { Effect } from '../../core/auth/principal.ts';
+import { deviceElement } from '../../core/devices/action-descriptions.ts';
 import type { CompiledValue } from '../compile/cluster-view.ts';
 import type { CompiledDevice } from '../compile/compiled-device.ts';
 
@@ -22,9 +23,9 @@ export function isReadOnly({ permission, values, unforeseen }: Effect): boolean 
 
 /** Returns the element that an effect uses; undefined if its target is no element of a device. */
 export function deviceEffect(effect: Effect): DeviceEffect | undefined {
-  const [device, endpoint, cluster, element] = effect.target.split('/');
-  if (effect.device === undefined || device !== effect.device || cluster === undefined || element === undefined) return undefined;
-  return { effect, endpoint: Number(endpoint), cluster, element };
+  const parsed = deviceElement(effect.target);
+  if (!parsed || parsed.device !== effect.device) return undefined;
+  return { effect, endpoint: Number(parsed.part), cluster: parsed.cluster, element: parsed.element };
 }
 
 /** Returns the values that an effect sets or may change. Values of one attribute can have several names; each attribute is there once. */
