@@ -3,14 +3,14 @@ import { BridgeStore } from '../bridge/bridge-store.ts';
 import { bridgeTools } from '../bridge/bridge-tools.ts';
 import { ThingFinder } from '../bridge/thing-finder.ts';
 import type { BridgeNodes } from '../core/devices/matter-bridge.ts';
-import { devicesOfScene, type Scene } from '../profiles/home/scene-store.ts';
-import type { Home } from './devices.ts';
+import type { NodeBounds } from '../profiles/home/node-bounds.ts';
+import { devicesOfScene, type Scene, type SceneStore } from '../profiles/home/scene-store.ts';
 import type { Infrastructure } from './infrastructure.ts';
 import type { ToolServices } from './tool-services.ts';
 
 interface BridgeOptions {
   readonly nodes: BridgeNodes;
-  readonly home: Home;
+  readonly home: { readonly scenes: SceneStore; readonly bounds: NodeBounds };
   readonly hubName: string;
   readonly firstPort: number | undefined;
 }

@@ -22,6 +22,12 @@ export interface DeviceTool extends ToolBlueprint {
   readonly part?: string;
 }
 
+/** A call to a device's own tool. */
+export interface Delegation {
+  readonly tool: DeviceTool;
+  readonly params: JsonObject;
+}
+
 /** A reading of a device. Its sensor id is `<device id>/<path>`, unless the hub has stored another path for it. */
 export interface DeviceReading extends CompiledValue {
   readonly kind: string;

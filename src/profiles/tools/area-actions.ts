@@ -1,9 +1,9 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
-import type { CompiledDevice, DeviceTool } from '../compile/compiled-device.ts';
+import type { CompiledDevice, Delegation, DeviceTool } from '../compile/compiled-device.ts';
 import { propertiesOf } from '../values/converter.ts';
-import { type Delegation, delegate, dimming, isAction } from './class-tool.ts';
+import { delegate, dimming, isAction } from './class-tool.ts';
 
 /** The kinds of devices that `control_area` controls. */
 export const AREA_KINDS = ['lights', 'covers', 'climate', 'media'] as const;

@@ -8,7 +8,7 @@ import { p } from '../../tools/definition/define-tool.ts';
 import type { CallerView, ToolContext } from '../../tools/definition/tool-definition.ts';
 import { canSeeDevice, type DeviceNames } from '../../tools/names/resolve-names.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
-import type { CompiledDevice, CompiledDevices, DeviceTool } from '../compile/compiled-device.ts';
+import type { CompiledDevice, CompiledDevices, Delegation, DeviceTool } from '../compile/compiled-device.ts';
 import { propertiesOf } from '../values/converter.ts';
 import { allSettled, runDeviceTool, type Settlement, toolEffects } from './run-device-tool.ts';
 
@@ -18,12 +18,6 @@ export interface ClassToolPorts {
   readonly names: DeviceNames;
   readonly access: DeviceAccess;
   readonly validator: SchemaValidator;
-}
-
-/** A call that a class tool makes to a device's own tool. */
-export interface Delegation {
-  readonly tool: DeviceTool;
-  readonly params: JsonObject;
 }
 
 /** Device id for examples. No device has this id, so nobody can run an example unchanged. */

@@ -3,13 +3,12 @@ import { AtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
-import type { CompiledDevice, DeviceTool } from '../compile/compiled-device.ts';
+import type { CompiledDevice, Delegation, DeviceTool } from '../compile/compiled-device.ts';
 import { COLOR_SCHEMA } from '../recipes/set-color.ts';
 import { propertiesOf } from '../values/converter.ts';
 import {
   CLASS_TOOL,
   type ClassToolPorts,
-  type Delegation,
   delegate,
   delegating,
   deviceOf,

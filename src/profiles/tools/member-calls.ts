@@ -9,9 +9,9 @@ import { INTEGER, resultSchema, TEXT } from '../../tools/definition/define-tool.
 import type { CallerRights, SkippedMember, ToolContext } from '../../tools/definition/tool-definition.ts';
 import { callerView } from '../../tools/definition/tool-permissions.ts';
 import type { AreaAliases } from '../../tools/names/resolve-names.ts';
-import type { CompiledDevice } from '../compile/compiled-device.ts';
+import type { CompiledDevice, Delegation } from '../compile/compiled-device.ts';
 import type { RecallContext, Recalled } from '../home/scene-store.ts';
-import { CLASS_TOOL, type ClassToolPorts, type Delegation, runDelegations } from './class-tool.ts';
+import { CLASS_TOOL, type ClassToolPorts, runDelegations } from './class-tool.ts';
 import { toolEffects } from './run-device-tool.ts';
 
 /** Maximum number of members that are called at once. More would crowd a Thread network. */

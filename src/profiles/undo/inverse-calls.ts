@@ -1,7 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
 import type { CompiledValue } from '../compile/cluster-view.ts';
-import type { DeviceTool } from '../compile/compiled-device.ts';
-import type { Delegation } from '../tools/class-tool.ts';
+import type { Delegation, DeviceTool } from '../compile/compiled-device.ts';
 import { propertiesOf } from '../values/converter.ts';
 import type { PredictedState } from './predicted-state.ts';
 
