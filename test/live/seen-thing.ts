@@ -1,5 +1,7 @@
+import { OnOff } from '@matter/main/clusters/on-off';
 import type { ClientNode } from '@matter/main/node';
-import { Status, StatusResponseError } from '@matter/main/types';
+import { Invoke } from '@matter/main/protocol';
+import { type EndpointNumber, Status, StatusResponseError } from '@matter/main/types';
 import { expect } from 'vitest';
 
 type State = Readonly<Record<string, unknown>>;
@@ -59,6 +61,14 @@ export function thingsOf(peer: ClientNode) {
 /** Returns the attributes of the bridged device's information. */
 export function informationOf(endpoint: { stateOf(cluster: string): unknown }): State {
   return endpoint.stateOf(INFORMATION) as State;
+}
+
+/** Sends a command of the On/Off cluster to an endpoint, whether the controller knows it or not. Returns the name of the Matter status. */
+export async function switched(peer: ClientNode, endpoint: number, command: 'on' | 'off'): Promise<string> {
+  const request = Invoke({ commands: [{ endpoint: endpoint as EndpointNumber, cluster: OnOff, command }] });
+  for await (const chunk of peer.interaction.invoke(request))
+    for (const answer of chunk) return answer.kind === 'cmd-status' ? (Status[answer.status] ?? String(answer.status)) : 'Success';
+  return expect.unreachable(`the endpoint ${endpoint} does not answer`);
 }
 
 /** Returns the name of the Matter status with which a command or write was refused; `Success` if it was not. Any other failure is thrown. */

@@ -1,13 +1,10 @@
 import '../matter-platform.ts';
-import type { ActionContext, MaybePromise } from '@matter/main';
 import { DoorLockServer } from '@matter/main/behaviors/door-lock';
 import { WindowCoveringServer } from '@matter/main/behaviors/window-covering';
 import type { DoorLock } from '@matter/main/clusters/door-lock';
-import type { WindowCovering } from '@matter/main/clusters/window-covering';
+import { WindowCovering } from '@matter/main/clusters/window-covering';
 import { DoorLockDevice } from '@matter/main/devices/door-lock';
 import { WindowCoveringDevice } from '@matter/main/devices/window-covering';
-import { hasRemoteActor } from '@matter/main/protocol';
-import { Status, StatusResponseError } from '@matter/main/types';
 import { refuse, request } from './bridged-request.ts';
 import { closed100thsOf, openPercentOf } from './bridged-units.ts';
 import { supervisorWithout } from './unstored-attributes.ts';
@@ -20,10 +17,9 @@ class BridgedCover extends WindowCoveringServer.with('Lift', 'PositionAwareLift'
     return supervisorWithout(BridgedCover, ['currentPositionLiftPercent100ths', 'currentPositionLiftPercentage']);
   }
 
-  override initialize(): MaybePromise {
-    // Before the reactor of matter.js, which would keep the mode in its memory although the write is refused.
-    this.reactTo(this.events.mode$Changing, this.#refuseMode);
-    return super.initialize();
+  override async initialize(): Promise<void> {
+    await super.initialize();
+    this.reactTo(this.events.currentPositionLiftPercent100ths$Changing, this.#followPosition);
   }
 
   override async upOrOpen(): Promise<void> {
@@ -51,9 +47,13 @@ class BridgedCover extends WindowCoveringServer.with('Lift', 'PositionAwareLift'
   /** Moves nothing: the thing moves, and its reports change the position. */
   override async handleMovement(): Promise<void> {}
 
-  /** A mode would be for the motor, which the bridge does not have. In the maintenance mode, the cover would refuse all commands. */
-  #refuseMode(_mode: WindowCovering.Mode, ...[, context]: [WindowCovering.Mode, ActionContext?]): void {
-    if (context && hasRemoteActor(context)) throw new StatusResponseError('A bridged cover has no modes', Status.ConstraintError);
+  /**
+   * A cover that no ecosystem moves has been moved at the cover itself, or was stopped before its target. It stands where it is meant to be.
+   * This is judged while the attributes are locked: a report may wait for the end of the command that stops the cover.
+   */
+  #followPosition(position: number | null): void {
+    const { operationalStatus } = this.state;
+    if (operationalStatus.lift === WindowCovering.MovementStatus.Stopped) this.state.targetPositionLiftPercent100ths = position;
   }
 }
 

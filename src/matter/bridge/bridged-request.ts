@@ -1,5 +1,6 @@
 import '../matter-platform.ts';
-import type { Behavior, Endpoint } from '@matter/main';
+import type { ActionContext, Behavior, Endpoint } from '@matter/main';
+import { ClusterModel } from '@matter/main/model';
 import { hasRemoteActor } from '@matter/main/protocol';
 import { Status, StatusResponseError } from '@matter/main/types';
 import { type ErrorCode, toAtmoError } from '../../core/errors.ts';
@@ -11,9 +12,36 @@ export type CarryOut = (fabricIndex: number, command: { readonly action: string;
 // A behaviour lives for one interaction and gets no collaborators. So what carries out its commands is found by the endpoint.
 const links = new WeakMap<Endpoint, CarryOut>();
 
-/** Sends the commands to the endpoint to `carryOut`. Must be called before the endpoint is added to its bridge. */
+/**
+ * Sends the commands to the endpoint to `carryOut`, and lets ecosystems write only what `CARRIED_OUT` and `KEPT` name. Must be called before
+ * the endpoint is added to its bridge: matter.js then asks here before it acts on a write itself.
+ */
 export function linkEndpoint(endpoint: Endpoint, carryOut: CarryOut): void {
   links.set(endpoint, carryOut);
+  for (const [cluster, { schema }] of Object.entries(endpoint.behaviors.supported)) {
+    if (!(schema instanceof ClusterModel)) continue;
+    for (const { writable, propertyName } of schema.attributes) if (writable) refuseWrites(endpoint, cluster, propertyName);
+  }
+}
+
+/** Writes of these are carried out as calls. */
+const CARRIED_OUT = ['occupiedHeatingSetpoint', 'occupiedCoolingSetpoint', 'systemMode'] as const;
+/** These are for the bridge: how it announces a thing for a moment, whether it takes commands to what is off, and a name that it puts back. */
+const KEPT = ['identifyTime', 'options', 'nodeLabel'] as const;
+const WRITABLE: ReadonlySet<string> = new Set([...CARRIED_OUT, ...KEPT]);
+
+/** Refuses writes of an attribute. A setting such as the mode of a lock would be answered with success, and the thing would not have it. */
+function refuseWrites(endpoint: Endpoint, cluster: string, attribute: string): void {
+  if (WRITABLE.has(attribute)) return;
+  const events = endpoint.events as unknown as Readonly<Record<string, Readonly<Record<string, ChangingEvent>>>>;
+  events[cluster]?.[`${attribute}$Changing`]?.on((_after, _before, context) => {
+    if (context && hasRemoteActor(context))
+      throw new StatusResponseError(`A bridge does not set ${attribute}; set it at the thing itself`, Status.UnsupportedWrite);
+  });
+}
+
+interface ChangingEvent {
+  on(observer: (after: unknown, before: unknown, context?: ActionContext) => void): void;
 }
 
 /**

@@ -25,8 +25,6 @@ interface Shown {
   readonly unknown: unknown;
   /** Returns whether the attribute shows the value already, although it is not exactly its conversion. */
   readonly shows?: (attribute: never, value: never) => boolean;
-  /** Returns further attributes of the cluster that change with the attribute. `current` has those of the cluster now. */
-  readonly alongside?: (after: never, current: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
 }
 
 const same = (value: unknown) => value;
@@ -59,8 +57,6 @@ const OPEN_PERCENT: Shown = {
   attribute: 'currentPositionLiftPercent100ths',
   toMatter: closed100thsOf,
   unknown: null,
-  // A cover that no ecosystem moves has been moved at the cover itself. It stands where it is meant to be.
-  alongside: (position: number | null, cover) => (isMoving(cover) ? {} : { targetPositionLiftPercent100ths: position }),
 };
 const LOCKED: Shown = { cluster: 'doorLock', attribute: 'lockState', toMatter: (isLocked: boolean) => (isLocked ? 1 : 2), unknown: null };
 /** Limits of temperatures in hundredths of °C (Matter core specification 7.19.2.9). */
@@ -222,14 +218,13 @@ function isMoving({ operationalStatus }: Readonly<Record<string, unknown>>): boo
 /** Returns the attributes that change with the values. `current` has the attributes now. */
 export function changedState({ attributes }: BridgedType, values: BridgedValues, current: EndpointState): EndpointState {
   const state: Record<string, Record<string, unknown>> = {};
-  for (const [name, { cluster, attribute, toMatter, unknown, shows, alongside }] of Object.entries(attributes)) {
+  for (const [name, { cluster, attribute, toMatter, unknown, shows }] of Object.entries(attributes)) {
     const value = values[name];
-    const own = current[cluster] ?? {};
-    const before = own[attribute];
+    const before = current[cluster]?.[attribute];
     if (value === undefined || (value === null && unknown !== null)) continue;
     if (value !== null && typeof before === 'number' && shows?.(before as never, value as never)) continue;
     const after = value === null ? null : toMatter(value as never);
-    if (after !== before) state[cluster] = { ...state[cluster], [attribute]: after, ...alongside?.(after as never, own) };
+    if (after !== before) state[cluster] = { ...state[cluster], [attribute]: after };
   }
   return state;
 }
