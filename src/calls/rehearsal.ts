@@ -6,10 +6,10 @@ import { recordNote } from '../core/storage/audit-sink.ts';
 import type { InnerCall } from '../tools/definition/tool-definition.ts';
 import { callerView } from '../tools/definition/tool-permissions.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../tools/schema/plain-json.ts';
-import { isElsewhere, type RehearsedCall, RunningCall, riskOf, toolIdOf } from './call.ts';
+import { type RehearsedCall, RunningCall, riskOf, toolIdOf } from './call.ts';
 import { redactedError } from './call-audit.ts';
 import { MAX_CALL_DEPTH, MAX_NESTED_CALLS, tooManyCalls } from './limits.ts';
-import type { StageContext } from './pipeline-context.ts';
+import type { RouteCandidate, StageContext } from './pipeline-context.ts';
 import { type CallRequest, REHEARSAL_OUTCOMES, type Rehearsal } from './request-and-answer.ts';
 import { rankedHubs } from './routing/call-route.ts';
 import { REHEARSAL } from './stages.ts';
@@ -55,7 +55,9 @@ class RehearsedTree {
     const running = new RunningCall(request, 'sync', this.#context);
     try {
       const call = await REHEARSAL.run(running.facts, this.#context);
-      return isElsewhere(call) ? await rehearsedElsewhere(call, this.#context) : await this.#told(call, depth);
+      // A tool of this hub runs on another one where a setting is missing here, and only that hub knows its effects.
+      const [hub] = rankedHubs(call, this.#context);
+      return hub && !hub.isLocal ? await rehearsedAt(hub, call, this.#context) : await this.#told(call, depth);
     } catch (thrown) {
       const error = redactedError(running.facts, toAtmoError(thrown)).toBody();
       return { ...NOTHING, tool: toolIdOf(running.facts), outcome: 'would_be_refused', error, undo: NO_UNDO };
@@ -128,10 +130,9 @@ function notKnown(tool: string, reason: string): Rehearsal {
 }
 
 /** Asks the hub that would run the call to rehearse it. An older hub cannot; then it is told that only that hub knows. */
-async function rehearsedElsewhere(call: RehearsedCall, context: StageContext): Promise<Rehearsal> {
-  const [hub] = rankedHubs(call, context);
+async function rehearsedAt(hub: RouteCandidate, call: RehearsedCall, context: StageContext): Promise<Rehearsal> {
   const tool = context.registry.get(REHEARSE_TOOL_ID);
-  if (!hub || !tool) return notKnown(call.tool.id, 'It would run on another hub');
+  if (!tool) return notKnown(call.tool.id, 'It would run on another hub');
   const { running, request } = call;
   const { deadline, requestId, traceId } = running;
   try {

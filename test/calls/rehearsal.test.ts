@@ -117,6 +117,21 @@ describe('a rehearsal', () => {
     expect(await pipeline.rehearse(request)).toMatchObject({ outcome: 'not_known', node_id: 'hub-2', undo: { possible: false } });
   });
 
+  test('of a tool whose setting is missing here is made by the hub that would run it', async () => {
+    const there = { tool: 'core:probe@1.0.0', outcome: 'needs_approval', risk: 'dangerous', undo: { possible: false } };
+    const lists = { effects: [], changes: [], limits: [], skipped: [], calls: [], conflicts: [] };
+    const router: CallRouter = { forward: async (hub) => ({ result: { ...there, ...lists }, nodeId: hub, hops: 1 }) };
+    const remote = new RemoteToolsFake([toolOf(['hub-2'], {})]);
+    const { pipeline, registry } = makePipeline({ remote, router, mesh: { peers: () => [makePeer('hub-2')] } });
+    registry.register(rehearseTool(() => pipeline));
+    registry.register({ ...makeTool({ name: 'probe' }), missingSetting: () => 'probe.address' });
+    expect(await pipeline.rehearse({ principal: owner, tool: 'probe', params: {} })).toMatchObject({
+      outcome: 'needs_approval',
+      risk: 'dangerous',
+      node_id: 'hub-2',
+    });
+  });
+
   test('has a limit of its own, and tells which rate limits are nearly used up', async () => {
     const near = { left: 3, calls: 400, seconds: 2 };
     const { pipeline } = room({ rateLimiter: { charge: () => {}, left: () => [near, { left: 100, calls: 400, seconds: 2 }] } });
