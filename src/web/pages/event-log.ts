@@ -66,6 +66,7 @@ export const EVENT_KINDS: ReadonlyMap<string, TextKey> = new Map([
   ['device.', 'events.kind_device'],
   ['agi.tool.', 'events.kind_tool'],
   ['approval.', 'events.kind_approval'],
+  ['house.', 'events.kind_house'],
   ['job.', 'events.kind_job'],
   ['agent.', 'events.kind_agent'],
   ['token.', 'events.kind_token'],

@@ -67,11 +67,11 @@ async function callsOf(token: string, calls: readonly object[]): Promise<readonl
   const hello = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'first', version: '1' } };
   const requests = [{ method: 'initialize', params: hello }, ...calls.map((params) => ({ method: 'tools/call', params }))];
   const lines = requests.map((request, id) => JSON.stringify({ jsonrpc: '2.0', id, ...request }));
-  machine.write('/root/requests', `${lines.join('\n')}\n`);
+  machine.write('/srv/requests', `${lines.join('\n')}\n`);
   // A client keeps stdin open until it has its answers.
   const client = `{ cat requests; until [ "$(wc -l <answers)" -ge ${lines.length} ]; do sleep 0.1; done; }`;
-  await machine.must(`cd /root && : >answers && ${client} | ATMO_TOKEN=${token} atmo mcp >answers`);
-  const answers = (await machine.must('cat /root/answers')).split('\n').map((line) => JSON.parse(line));
+  await machine.must(`cd /srv && : >answers && ${client} | ATMO_TOKEN=${token} atmo mcp >answers`);
+  const answers = (await machine.must('cat /srv/answers')).split('\n').map((line) => JSON.parse(line));
   return calls.map((_, index) => answers.find(({ id }) => id === index + 1)?.result);
 }
 const settled = (step: string) =>
