@@ -68,6 +68,7 @@ export const EVENT_KINDS: ReadonlyMap<string, TextKey> = new Map([
   ['approval.', 'events.kind_approval'],
   ['house.', 'events.kind_house'],
   ['job.', 'events.kind_job'],
+  ['scene.', 'events.kind_scene'],
   ['agent.', 'events.kind_agent'],
   ['token.', 'events.kind_token'],
   ['rules.', 'events.kind_rules'],
