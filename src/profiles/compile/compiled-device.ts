@@ -167,9 +167,3 @@ function spelled(fields: JsonObject, schema: JsonSchema): JsonObject {
     }),
   );
 }
-
-/** A call of a device's own tool, which another tool makes. */
-export interface Delegation {
-  readonly tool: DeviceTool;
-  readonly params: JsonObject;
-}
