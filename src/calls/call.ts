@@ -4,7 +4,7 @@ import { sha256Hex } from '../codec/hashes.ts';
 import type { PlannedCall } from '../core/auth/approvals.ts';
 import { type Effect, maxRisk, type Risk } from '../core/auth/principal.ts';
 import type { Clock } from '../core/clock.ts';
-import type { DeviceState } from '../core/devices/device-states.ts';
+import type { DeviceState } from '../core/devices/device-model.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { StallDetector } from '../core/health.ts';
 import type { Json, JsonObject } from '../core/json.ts';

@@ -34,7 +34,7 @@ import {
 } from './request-and-answer.ts';
 import { obstacleTo, permanentObstacleTo } from './routing/call-route.ts';
 import { isOffered, memoizedAuthorizer } from './stages/authorization.ts';
-import { ADMISSION, CONSENT, EXECUTION, JOB, PREFLIGHT, REMOTE_JOB, type StageList, TOOL_PREFLIGHT } from './stages.ts';
+import { ADMISSION, CONSENT, EXECUTION, JOB, PREFLIGHT, REHEARSAL, REMOTE_JOB, type StageList, TOOL_PREFLIGHT } from './stages.ts';
 import type { UsageCounter } from './usage.ts';
 
 /** The pipeline through which every server runs tool calls; the stages are in stages.ts. */
@@ -54,7 +54,7 @@ export class CallPipeline implements ToolCaller {
     this.#context = stageContext(collaborators, options, () => this.#isDraining);
     const { audit, clock, time } = this.#context;
     this.#auditWriter = new CallAuditWriter({ audit, clock, time });
-    this.#rehearser = new CallRehearser(this.#context);
+    this.#rehearser = new CallRehearser(this.#context, (call, context) => REHEARSAL.run(call, context));
   }
 
   call(request: CallRequest): Promise<CallAnswer> {

@@ -6,13 +6,12 @@ import { recordNote } from '../core/storage/audit-sink.ts';
 import type { InnerCall } from '../tools/definition/tool-definition.ts';
 import { callerView } from '../tools/definition/tool-permissions.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../tools/schema/plain-json.ts';
-import { type RehearsedCall, RunningCall, riskOf, toolIdOf } from './call.ts';
+import { type ReceivedCall, type RehearsedCall, RunningCall, riskOf, toolIdOf } from './call.ts';
 import { redactedError } from './call-audit.ts';
 import { MAX_CALL_DEPTH, MAX_NESTED_CALLS, tooManyCalls } from './limits.ts';
 import type { RouteCandidate, StageContext } from './pipeline-context.ts';
 import { type CallRequest, REHEARSAL_OUTCOMES, type Rehearsal } from './request-and-answer.ts';
 import { rankedHubs } from './routing/call-route.ts';
-import { REHEARSAL } from './stages.ts';
 
 /** Canonical id of the tool that rehearses calls; another hub is asked with it. */
 const REHEARSE_TOOL_ID = 'hub:rehearse@1.0.0';
@@ -21,19 +20,24 @@ const NEAR_SHARE = 0.1;
 const NOTHING = { risk: 'none', effects: [], changes: [], limits: [], skipped: [], calls: [] } as const;
 const NO_UNDO: Reversibility = { possible: false, reason: 'It would not run' };
 
+/** Passes a call through the stages of REHEARSAL. Rejects with the error of the first stage that refuses it. */
+export type RehearseStages = (call: ReceivedCall, context: StageContext) => Promise<RehearsedCall>;
+
 /** Tells what calls would do, by the stages of REHEARSAL. It dispatches nothing. */
 export class CallRehearser {
   readonly #context: StageContext;
+  readonly #stages: RehearseStages;
 
-  constructor(context: StageContext) {
+  constructor(context: StageContext, stages: RehearseStages) {
     this.#context = context;
+    this.#stages = stages;
   }
 
   /** Rehearses a call and the calls inside it. Rejects with RATE_LIMITED if the caller rehearses too often. */
   async rehearse(request: CallRequest): Promise<Rehearsal> {
     const { rehearsalLimiter, time } = this.#context;
     rehearsalLimiter.charge(request.principal);
-    const rehearsal = await new RehearsedTree(this.#context).rehearse(request, 0);
+    const rehearsal = await new RehearsedTree(this.#context, this.#stages).rehearse(request, 0);
     const { principal, traceId } = request;
     const data = { tool: rehearsal.tool, outcome: rehearsal.outcome };
     const note = { event: 'call.rehearsed', atMs: time.now(), principalId: principal.id, data };
@@ -45,16 +49,18 @@ export class CallRehearser {
 /** A call with the calls inside it. */
 class RehearsedTree {
   readonly #context: StageContext;
+  readonly #stages: RehearseStages;
   #callsLeft = MAX_NESTED_CALLS;
 
-  constructor(context: StageContext) {
+  constructor(context: StageContext, stages: RehearseStages) {
     this.#context = context;
+    this.#stages = stages;
   }
 
   async rehearse(request: CallRequest, depth: number): Promise<Rehearsal> {
     const running = new RunningCall(request, 'sync', this.#context);
     try {
-      const call = await REHEARSAL.run(running.facts, this.#context);
+      const call = await this.#stages(running.facts, this.#context);
       // A tool of this hub runs on another one where a setting is missing here, and only that hub knows its effects.
       const [hub] = rankedHubs(call, this.#context);
       return hub && !hub.isLocal ? await rehearsedAt(hub, call, this.#context) : await this.#told(call, depth);

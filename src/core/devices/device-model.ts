@@ -173,3 +173,9 @@ export function withDefaultOptions(fields: JsonObject, required: readonly string
   const missing = OPTION_DEFAULTS.filter((name) => required.includes(name) && !Object.hasOwn(fields, name));
   return { ...fields, ...Object.fromEntries(missing.map((name) => [name, {}])) };
 }
+
+/**
+ * Raw values of devices: by device id, then by `<endpoint>/<cluster>/<attribute>`. The values have the form in which `DeviceAccess` returns
+ * them. A value that is not known is absent.
+ */
+export type DeviceState = Readonly<Record<string, JsonObject>>;

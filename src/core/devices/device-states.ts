@@ -1,11 +1,6 @@
 import type { Effect } from '../auth/principal.ts';
-import type { Json, JsonObject } from '../json.ts';
-
-/**
- * Raw values of devices: by device id, then by `<endpoint>/<cluster>/<attribute>`. The values have the form in which `DeviceAccess` returns
- * them. A value that is not known is absent.
- */
-export type DeviceState = Readonly<Record<string, JsonObject>>;
+import type { Json } from '../json.ts';
+import type { DeviceState } from './device-model.ts';
 
 /** What a call will do to one value of a device, in human units. Clients get it unchanged, so its fields are in snake_case. */
 export interface ExpectedChange {

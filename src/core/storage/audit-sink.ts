@@ -1,5 +1,5 @@
 import type { Effect, Principal } from '../auth/principal.ts';
-import type { DeviceState } from '../devices/device-states.ts';
+import type { DeviceState } from '../devices/device-model.ts';
 import { type ErrorCode, toAtmoError } from '../errors.ts';
 import type { Json, JsonObject } from '../json.ts';
 import type { Logger } from '../logger.ts';

@@ -1,7 +1,8 @@
 import type { Effect } from '../../core/auth/principal.ts';
 import type { DeviceAccess, DeviceDirectory } from '../../core/devices/device-directory.ts';
+import type { DeviceState } from '../../core/devices/device-model.ts';
 import { parseDeviceId } from '../../core/devices/device-names.ts';
-import type { DeviceState, DeviceStates, ExpectedChange, Reversibility } from '../../core/devices/device-states.ts';
+import type { DeviceStates, ExpectedChange, Reversibility } from '../../core/devices/device-states.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import { type Json, type JsonObject, present } from '../../core/json.ts';
 import type { CompiledValue } from '../compile/cluster-view.ts';

@@ -1,5 +1,5 @@
 import type { Effect } from '../../core/auth/principal.ts';
-import type { DeviceState } from '../../core/devices/device-states.ts';
+import type { DeviceState } from '../../core/devices/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import { isJsonObject, type JsonObject, objectOf, objectsOf, textsOf } from '../../core/json.ts';
