@@ -1,8 +1,9 @@
-import type { Endpoint } from '@matter/main';
+import { type Bytes, Crypto, type Endpoint, Environment } from '@matter/main';
+import { OperationalCredentials } from '@matter/main/clusters/operational-credentials';
 import { type AttributeModel, ClusterModel } from '@matter/main/model';
 import type { ClientNode } from '@matter/main/node';
-import { Write } from '@matter/main/protocol';
-import { type AttributeId, type ClusterId, type EndpointNumber, Status, TlvOfModel } from '@matter/main/types';
+import { Certificate, CertificateAuthority, Read, TlvCertSigningRequest, Write } from '@matter/main/protocol';
+import { type AttributeId, type ClusterId, type EndpointNumber, FabricId, NodeId, Status, TlvOfModel, VendorId } from '@matter/main/types';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type JsonObject, objectOf } from '../../src/core/json.ts';
 import { homeOf, standardHome, together } from '../home/home-spec.ts';
@@ -122,10 +123,44 @@ async function written([endpoint, cluster]: readonly [Endpoint, ClusterModel], a
   }
 }
 
+/** Time after which the bridge takes a new fabric back that has not completed its commissioning (Matter core specification 11.10.7.2). */
+const FAIL_SAFE_SECONDS = 15;
+
 /** Sends a command to the root endpoint. */
 function send(cluster: string, command: string, fields: object): Promise<unknown> {
   const commands = (peer as Endpoint).commandsOf(cluster) as unknown as Readonly<Record<string, (fields: object) => Promise<unknown>>>;
   return (commands[command] ?? expect.unreachable(command))(fields);
+}
+
+/** Installs a fabric of another authority, as an administrator may at any time (Matter core specification 11.18.6). */
+async function addForeignFabric(): Promise<unknown> {
+  const crypto = Environment.default.get(Crypto);
+  const authority = await CertificateAuthority.create(crypto);
+  await send('generalCommissioning', 'armFailSafe', { expiryLengthSeconds: FAIL_SAFE_SECONDS, breadcrumb: 0 });
+  const { nocsrElements } = (await send('operationalCredentials', 'csrRequest', { csrNonce: crypto.randomBytes(32) })) as {
+    readonly nocsrElements: Bytes;
+  };
+  const { certSigningRequest } = TlvCertSigningRequest.decode(nocsrElements);
+  const key = await Certificate.getPublicKeyFromCsr(crypto, certSigningRequest);
+  await send('operationalCredentials', 'addTrustedRootCertificate', { rootCaCertificate: authority.rootCert });
+  return send('operationalCredentials', 'addNoc', {
+    nocValue: await authority.generateNoc(key, FabricId(77n), NodeId(1n)),
+    ipkValue: crypto.randomBytes(16),
+    adminVendorId: VendorId(0xfff1),
+    caseAdminSubject: NodeId(2n),
+  });
+}
+
+/** Asks the bridge for its fabrics, also those of others. */
+async function fabricIndexes(): Promise<readonly number[]> {
+  const read = Read(
+    { fabricFilter: false },
+    Read.Attribute({ endpoint: 0 as EndpointNumber, cluster: OperationalCredentials, attributes: 'fabrics' }),
+  );
+  for await (const chunk of peer.interaction.read(read))
+    for await (const report of chunk)
+      if (report.kind === 'attr-value') return (report.value as { readonly fabricIndex: number }[]).map(({ fabricIndex }) => fabricIndex);
+  return expect.unreachable('the bridge does not name its fabrics');
 }
 
 /** Returns what an agent called, as the journal of a hub has it: each tool with the device that the call names. */
@@ -190,6 +225,18 @@ describe('a hostile ecosystem', () => {
     expect(await lab.first.result('hub:list_ecosystems')).toMatchObject({
       ecosystems: [{ ecosystem: ECOSYSTEM }, { ecosystem: 'ecosystem-2' }],
     });
+  });
+
+  test('brings a fabric of its own making, which is no ecosystem, gets no token, and is gone when its time is over', async () => {
+    const tokens = async () => ((await lab.first.result('hub:list_tokens')) as { readonly tokens: readonly JsonObject[] }).tokens.length;
+    const before = await tokens();
+    expect(await addForeignFabric()).toMatchObject({ statusCode: 0, fabricIndex: 3 });
+    expect(await fabricIndexes()).toEqual([1, 2, 3]);
+    expect(await lab.first.result('hub:list_ecosystems')).toMatchObject({
+      ecosystems: [{ ecosystem: ECOSYSTEM }, { ecosystem: 'ecosystem-2' }],
+    });
+    await until(async () => (await fabricIndexes()).join() === '1,2', 40_000, 500);
+    expect(await tokens()).toBe(before);
   });
 
   test('leaves the other ecosystem as it was', async () => {
