@@ -17,14 +17,14 @@ type VisibilityPorts = Pick<AccessPorts, 'authorizer' | 'readings' | 'devices' |
 type ActionPorts = Pick<AccessPorts, 'authorizer' | 'registry' | 'mesh' | 'validator' | 'clock'>;
 
 /** What an automation looks at. */
-type Look = Trigger | SimpleCondition;
+type Observed = Trigger | SimpleCondition;
 
 /** Returns what a plan looks at: its triggers, its conditions at any depth, and what its expressions use. */
-export function looksOf(plan: AutomationPlan): readonly Look[] {
+export function observedBy(plan: AutomationPlan): readonly Observed[] {
   const { triggers, conditions, actions } = plan;
   const written = expressionsOf(plan);
-  const readings = [...usesIn(written, 'readings')].map((sensor_id): Look => ({ type: 'reading', sensor_id }));
-  const flags = [...usesIn(written, 'flags')].map((flag): Look => ({ type: 'flag', flag }));
+  const readings = [...usesIn(written, 'readings')].map((sensor_id): Observed => ({ type: 'reading', sensor_id }));
+  const flags = [...usesIn(written, 'flags')].map((flag): Observed => ({ type: 'flag', flag }));
   return [...triggers, ...simpleConditions([...conditions, ...conditionsIn(actions).flat()]), ...readings, ...flags];
 }
 
@@ -32,14 +32,14 @@ export function looksOf(plan: AutomationPlan): readonly Look[] {
  * Returns whether the principal may observe what a trigger or condition is about. For a sensor, the principal needs the permission to read
  * its value. For a device, the permission to see the device is enough. The sun shows where the house is. The time of day needs no permission.
  */
-export function canObserve(about: Look, principal: Principal, authorizer: Authorizer): boolean {
+export function canObserve(about: Observed, principal: Principal, authorizer: Authorizer): boolean {
   if ('device_id' in about) return canSeeDevice(parseDeviceId(about.device_id), callerView(principal, authorizer));
   const permission = permissionOf(about, principal);
   return permission === undefined || authorizer.authorize(principal, [permission]).allowed;
 }
 
 /** Returns the permission that a look needs; undefined if it needs none. */
-function permissionOf(about: Exclude<Look, { readonly device_id: string }>, principal: Principal): string | undefined {
+function permissionOf(about: Exclude<Observed, { readonly device_id: string }>, principal: Principal): string | undefined {
   switch (about.type) {
     case 'reading':
       return `sensor:read:${about.sensor_id}`;
@@ -75,14 +75,14 @@ function makerOf(agentId: string): string {
  * if the automation would set itself off.
  */
 export function requireVisible(plan: AutomationPlan, principal: Principal, ports: VisibilityPorts): void {
-  for (const about of looksOf(plan)) {
+  for (const about of observedBy(plan)) {
     if (!exists(about, ports) || !canObserve(about, principal, ports.authorizer)) throw hidden(about, principal);
     if (about.type === 'sun' && ports.house.place() === undefined) throw nowhere();
     if (about.type === 'automation_ended' && about.agent_id === principal.id) throw invalidInput('It cannot be set off by its own end');
   }
 }
 
-function hidden(about: Look, principal: Principal): AtmoError {
+function hidden(about: Observed, principal: Principal): AtmoError {
   const whose = 'The permissions of this agent show it no';
   if ('sensor_id' in about) {
     const sensor = JSON.stringify(about.sensor_id);
@@ -100,7 +100,7 @@ function nowhere(): AtmoError {
   return new AtmoError('NOT_CONFIGURED', `${what}; set latitude and longitude of connectors.location.hub in the configuration of the hub`);
 }
 
-function exists(about: Look, { readings, devices }: VisibilityPorts): boolean {
+function exists(about: Observed, { readings, devices }: VisibilityPorts): boolean {
   if ('sensor_id' in about) return readings.current(parseSensorId(about.sensor_id)) !== undefined;
   return 'device_id' in about ? devices.get(parseDeviceId(about.device_id)) !== undefined : true;
 }

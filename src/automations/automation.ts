@@ -3,7 +3,7 @@ import type { Authorizer, Principal, TokenAuthority } from '../core/auth/princip
 import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { type AgentRecord, type AgentStore, isLiving, type RunProgress, type WaitingRun } from './agent-store.ts';
-import { canObserve, looksOf } from './automation-access.ts';
+import { canObserve, observedBy } from './automation-access.ts';
 import type { AutomationPlan } from './automation-schema.ts';
 import { conditionsHold } from './run/condition-check.ts';
 import { RunLog } from './run/run-log.ts';
@@ -16,7 +16,7 @@ const MAX_WAIT_MS = 60_000;
 /** Number of failed runs in a row after which an automation pauses. */
 const MAX_FAILURES = 5;
 const REST_MS = 3_600_000;
-const BLIND = 'Its permissions no longer show it what it is set off by or looks at';
+const NOT_OBSERVABLE = 'Its permissions no longer show it what it is set off by or looks at';
 
 /** The parts of the hub that an automation uses. */
 export interface AutomationPorts extends WatchPorts, RunPorts {
@@ -163,8 +163,8 @@ export class Automation {
     const log = new RunLog((saved) => this.#save(saved, facts), progress);
     this.#log = log;
     const { parameters } = this.#plan;
-    const requireSight = () => this.#requireSight(principal);
-    const outcome = await this.#outcomeOf({ id, principal, facts, parameters, log, signal: this.#abort.signal, requireSight });
+    const requireObservable = () => this.#requireObservable(principal);
+    const outcome = await this.#outcomeOf({ id, principal, facts, parameters, log, signal: this.#abort.signal, requireObservable });
     if (!this.#isKept) this.#finish(outcome);
   }
 
@@ -210,19 +210,19 @@ export class Automation {
 
   /** Returns whether a run may start: the agent may still observe the trigger and the conditions, and the conditions hold now. */
   #shouldRun({ facts }: Firing, principal: Principal): boolean {
-    if (!this.#isSighted(principal)) {
-      this.#note('PERMISSION_DENIED', BLIND);
+    if (!this.#mayObserveAll(principal)) {
+      this.#note('PERMISSION_DENIED', NOT_OBSERVABLE);
       return false;
     }
     return conditionsHold(this.#plan.conditions, { params: this.#plan.parameters, trigger: facts }, this.#ports);
   }
 
-  #requireSight(principal: Principal): void {
-    if (!this.#isSighted(principal)) throw new AtmoError('PERMISSION_DENIED', BLIND);
+  #requireObservable(principal: Principal): void {
+    if (!this.#mayObserveAll(principal)) throw new AtmoError('PERMISSION_DENIED', NOT_OBSERVABLE);
   }
 
-  #isSighted(principal: Principal): boolean {
-    return looksOf(this.#plan).every((about) => canObserve(about, principal, this.#ports.authorizer));
+  #mayObserveAll(principal: Principal): boolean {
+    return observedBy(this.#plan).every((about) => canObserve(about, principal, this.#ports.authorizer));
   }
 
   #finish({ isStopped, error }: RunOutcome): void {

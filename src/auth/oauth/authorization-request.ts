@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
-import { MAX_AUTHORIZATION_QUERY, type OAuthForm, oauthError, plainDescription, type ScopeWishes } from '../../core/auth/oauth.ts';
+import { MAX_AUTHORIZATION_QUERY, type OAuthForm, oauthError, plainDescription, type RequestedAccess } from '../../core/auth/oauth.ts';
 import { type AtmoError, toAtmoError } from '../../core/errors.ts';
 import { redirectWith } from './redirect-uri.ts';
-import { wishesOf } from './scope-wishes.ts';
+import { requestedAccessOf } from './requested-access.ts';
 
 const MAX_STATE_LENGTH = 2_048;
 /** SHA-256 of the verifier in base64url (RFC 7636 §4.2). */
@@ -19,7 +19,7 @@ export interface AuthorizationRequest {
   readonly state?: string;
   readonly challenge: string;
   readonly resource: ProtectedResource;
-  readonly wishes: ScopeWishes;
+  readonly requested: RequestedAccess;
 }
 
 /** An address of the hub that a token is good for, and the paths below which it is. */
@@ -52,8 +52,8 @@ export class AuthorizationQuery {
     const state = this.#state();
     try {
       const challenge = this.#challenge();
-      const wishes = wishesOf(this.#parameters.get('scope') ?? undefined);
-      return { redirectUri, ...(state !== undefined && { state }), challenge, resource: this.#resource(issuer), wishes };
+      const requested = requestedAccessOf(this.#parameters.get('scope') ?? undefined);
+      return { redirectUri, ...(state !== undefined && { state }), challenge, resource: this.#resource(issuer), requested };
     } catch (thrown) {
       return { redirectTo: errorRedirect({ redirectUri, state, issuer }, toAtmoError(thrown)) };
     }

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import type { OAuthClientView, ScopeWishes } from '../../core/auth/oauth.ts';
+import type { OAuthClientView, RequestedAccess } from '../../core/auth/oauth.ts';
 import type { TrustedTime } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, objectOf, present, textsOf } from '../../core/json.ts';
 import type { ProtectedResource } from './authorization-request.ts';
-import { readWishes } from './scope-wishes.ts';
+import { readRequestedAccess } from './requested-access.ts';
 
 const SPACE = 'oauth.requests';
 const LIFETIME_MS = 600_000;
@@ -25,7 +25,7 @@ export interface PendingRequest {
   readonly client: OAuthClientView;
   readonly issuer: string;
   readonly resource: ProtectedResource;
-  readonly wishes: ScopeWishes;
+  readonly requested: RequestedAccess;
   readonly target: ConsentTarget;
   readonly expiresAtMs: number;
 }
@@ -72,13 +72,13 @@ export class ConsentRequests {
   }
 }
 
-function requestJson({ id: _, client, resource, wishes, target, ...rest }: PendingRequest): JsonObject {
+function requestJson({ id: _, client, resource, requested, target, ...rest }: PendingRequest): JsonObject {
   const { name, kind, host, registeredAtMs } = client;
   return {
     ...rest,
     client: { name, kind, ...present({ host, registeredAtMs }) },
     resource: { address: resource.address, paths: resource.paths },
-    wishes: { ...wishes },
+    requested: { ...requested },
     target: { ...target },
   };
 }
@@ -98,7 +98,7 @@ function readRequest(id: string, value: Json | undefined): PendingRequest | unde
     client,
     issuer,
     resource: { address: resource.address, paths: textsOf(resource.paths) },
-    wishes: readWishes(objectOf(value.wishes)),
+    requested: readRequestedAccess(objectOf(value.requested)),
     target,
     expiresAtMs,
   };

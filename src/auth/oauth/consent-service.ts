@@ -60,9 +60,17 @@ export class ConsentService implements OAuthConsent {
     requireGrantType(client, CODE_GRANT);
     const request = parameters.requestTo(parameters.required('redirect_uri'), issuer);
     if ('redirectTo' in request) return request;
-    const { redirectUri, challenge, state, resource, wishes } = request;
+    const { redirectUri, challenge, state, resource, requested } = request;
     const target = { kind: 'redirect', redirectUri, challenge, ...present({ state }) } as const;
-    const about = { person: person.name, clientId: client.id, client: clientView(client, redirectUri), issuer, resource, wishes, target };
+    const about = {
+      person: person.name,
+      clientId: client.id,
+      client: clientView(client, redirectUri),
+      issuer,
+      resource,
+      requested,
+      target,
+    };
     return this.#view(this.#ports.requests.open(about), this.#boundsOf(person, caller));
   }
 
@@ -75,8 +83,8 @@ export class ConsentService implements OAuthConsent {
     const client = await this.#ports.clients.find(device.clientId, source);
     requireGrantType(client, DEVICE_GRANT);
     const target = { kind: 'device', deviceKey: device.key } as const;
-    const { resource, wishes } = device;
-    const about = { person: person.name, clientId: client.id, client: deviceView(client), issuer, resource, wishes, target };
+    const { resource, requested } = device;
+    const about = { person: person.name, clientId: client.id, client: deviceView(client), issuer, resource, requested, target };
     return this.#view(this.#ports.requests.open(about), this.#boundsOf(person, caller));
   }
 
@@ -152,9 +160,9 @@ export class ConsentService implements OAuthConsent {
     if (!this.#ports.requests.close(id)) throw new AtmoError('NOT_FOUND', 'This request for access was answered already');
   }
 
-  #view({ id, client, resource, wishes, target, expiresAtMs }: PendingRequest, bounds: ConsentBounds): ConsentRequest {
+  #view({ id, client, resource, requested, target, expiresAtMs }: PendingRequest, bounds: ConsentBounds): ConsentRequest {
     const host = target.kind === 'redirect' ? { redirectHost: redirectHost(target.redirectUri) } : {};
-    return { id, client, ...host, resource: resource.address, expiresAtMs, wishes, choices: choicesFor(bounds) };
+    return { id, client, ...host, resource: resource.address, expiresAtMs, requested, choices: choicesFor(bounds) };
   }
 
   /** Returns the person who calls. An agent cannot consent, not even one that a person has made. */

@@ -1,12 +1,12 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { type OAuthDeviceCodes, oauthError, type ScopeWishes } from '../../core/auth/oauth.ts';
+import { type OAuthDeviceCodes, oauthError, type RequestedAccess } from '../../core/auth/oauth.ts';
 import { TOKEN_SKEW_MS } from '../../core/auth/principal.ts';
 import type { Clock, TrustedTime } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
 import { isJsonObject, type Json, type JsonObject, objectOf, textsOf } from '../../core/json.ts';
 import type { ProtectedResource } from './authorization-request.ts';
 import { type CodeOutcome, draftJson, type GrantDraft, newGrantId, readDraft, secretDigest } from './grant-store.ts';
-import { readWishes } from './scope-wishes.ts';
+import { readRequestedAccess } from './requested-access.ts';
 
 const SPACE = 'oauth.devices';
 const LIFETIME_MS = 600_000;
@@ -29,7 +29,7 @@ export interface WaitingDevice {
   readonly clientId: string;
   readonly issuer: string;
   readonly resource: ProtectedResource;
-  readonly wishes: ScopeWishes;
+  readonly requested: RequestedAccess;
 }
 
 interface StoredDevice extends WaitingDevice {
@@ -133,11 +133,11 @@ export class DeviceCodes {
   }
 
   /** Stores a device. It is kept for as long again, so that an expired or used code is known as such. */
-  #save({ key, resource, wishes, draft, ...device }: StoredDevice): void {
+  #save({ key, resource, requested, draft, ...device }: StoredDevice): void {
     const record: JsonObject = {
       ...device,
       resource: { address: resource.address, paths: resource.paths },
-      wishes: { ...wishes },
+      requested: { ...requested },
       ...(draft && { draft: draftJson(draft) }),
     };
     this.#parts.store.set(SPACE, key, record, { ttlMs: 2 * LIFETIME_MS });
@@ -160,7 +160,7 @@ function readDevice(key: string, value: Json | undefined): StoredDevice | undefi
     source: String(source),
     grantId: String(grantId),
     resource: { address: String(address), paths: textsOf(paths) },
-    wishes: readWishes(objectOf(value.wishes)),
+    requested: readRequestedAccess(objectOf(value.requested)),
     expiresAtMs,
     state,
     ...(draft && { draft }),

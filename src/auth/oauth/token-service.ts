@@ -20,7 +20,7 @@ import type { DeviceCodes } from './device-codes.ts';
 import type { CodeOutcome } from './grant-store.ts';
 import type { OAuthGrants } from './grants.ts';
 import { isDocumentUrl, type OAuthClients, requireGrantType } from './oauth-client.ts';
-import { wishesOf } from './scope-wishes.ts';
+import { requestedAccessOf } from './requested-access.ts';
 
 interface TokenServiceCollaborators extends Pick<HubContext, 'audit' | 'logger'> {
   readonly time: Pick<TrustedTime, 'now'>;
@@ -73,8 +73,8 @@ export class TokenService implements OAuthEndpoints {
       requireGrantType(client, DEVICE_GRANT);
     }
     const resource = protectedResource(typeof form.resource === 'string' ? form.resource : undefined, issuer);
-    const wishes = wishesOf(typeof form.scope === 'string' ? form.scope : undefined);
-    return this.#ports.devices.make({ clientId, issuer, resource, wishes }, source);
+    const requested = requestedAccessOf(typeof form.scope === 'string' ? form.scope : undefined);
+    return this.#ports.devices.make({ clientId, issuer, resource, requested }, source);
   }
 
   /** Begins a grant. A code that was used before ends the grant that it began: somebody else may have it (RFC 6749 §4.1.2). */

@@ -4,7 +4,7 @@ import { toAtmoError } from '../../core/errors.ts';
 import { minutesOf } from '../../core/local-time.ts';
 import { NEEDS_APPROVAL, type RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { canSeeTool } from '../../tools/definition/tool-permissions.ts';
-import { canObserve, checkActions, looksOf } from '../automation-access.ts';
+import { canObserve, checkActions, observedBy } from '../automation-access.ts';
 import type { CheckPorts } from '../automation-ports.ts';
 import type { Action, Condition, Trigger } from '../automation-schema.ts';
 import { callsIn } from '../run/step-calls.ts';
@@ -35,7 +35,7 @@ const MINUTE_MS = 60_000;
 /** Returns the steps that would be refused to the automation, because it lacks a permission or does not see the tool or device. */
 export function lackingPermissions(behaviour: Behaviour, ports: CheckPorts): readonly Finding[] {
   const { plan, principal } = behaviour.automation;
-  const unseen = looksOf(plan).filter((about) => !canObserve(about, principal, ports.authorizer));
+  const unseen = observedBy(plan).filter((about) => !canObserve(about, principal, ports.authorizer));
   const refusals = callsIn(plan.actions, ports.clock.now()).flatMap(({ action }) => refusalOf(action, behaviour, ports) ?? []);
   return [...unseen.map((about) => `its permissions do not show it ${observedId(about)}`), ...refusals].map((why) => ({
     ...factsOf(behaviour, { effects: [], times: allTimes(behaviour), does: 'refused', ports }),

@@ -38,7 +38,7 @@ export interface Run {
   readonly log: RunLog;
   readonly signal: AbortSignal;
   /** Throws PERMISSION_DENIED if the agent may no longer look at what the automation looks at. */
-  requireSight(): void;
+  requireObservable(): void;
 }
 
 /** The end of a run; `error` is the last error of its steps. */
@@ -217,7 +217,7 @@ class StepRunner {
   }
 
   #hold(conditions: readonly Condition[]): boolean {
-    this.#run.requireSight();
+    this.#run.requireObservable();
     return conditionsHold(conditions, this.#values(), this.#ports);
   }
 
@@ -231,7 +231,7 @@ class StepRunner {
   }
 
   #valueOf(text: string): Json {
-    this.#run.requireSight();
+    this.#run.requireObservable();
     return evaluate(text, this.#values(), this.#ports);
   }
 

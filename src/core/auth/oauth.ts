@@ -103,7 +103,7 @@ export interface ConsentChoice {
 }
 
 /** What a client asks for by its scopes: to control devices, and to read their values. */
-export interface ScopeWishes {
+export interface RequestedAccess {
   readonly control: boolean;
   readonly readings: boolean;
 }
@@ -137,7 +137,7 @@ export interface ConsentRequest {
   readonly resource: string;
   readonly expiresAtMs: number;
   /** What the page proposes first; the person can choose more or less. */
-  readonly wishes: ScopeWishes;
+  readonly requested: RequestedAccess;
   readonly choices: ConsentChoices;
 }
 

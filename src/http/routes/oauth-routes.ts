@@ -344,7 +344,7 @@ function areasOf(home: Pick<VisibleHome, 'devices'>, caller: Principal): readonl
 }
 
 function requestJson(request: ConsentRequest, areas: readonly Area[]): JsonObject {
-  const { id, client, redirectHost, resource, expiresAtMs, wishes, choices } = request;
+  const { id, client, redirectHost, resource, expiresAtMs, requested, choices } = request;
   const { name, host, kind, registeredAtMs } = client;
   return {
     request_id: id,
@@ -358,7 +358,7 @@ function requestJson(request: ConsentRequest, areas: readonly Area[]): JsonObjec
     is_device: redirectHost === undefined,
     resource,
     expires_at: isoTime(expiresAtMs),
-    asks_for: { control: wishes.control, readings: wishes.readings },
+    asks_for: { control: requested.control, readings: requested.readings },
     choices: {
       areas: areas.map(({ slug, name: title }) => ({ slug, name: title })),
       kinds: choices.kinds.map(({ id: kindId, isHarmless }) => ({ id: kindId, is_harmless: isHarmless })),

@@ -76,7 +76,7 @@ export class LiveDeviceStates implements DeviceStates {
   #obstacle({ compiled, effects, touched }: AffectedDevice): string | undefined {
     const raw = touched.map((value) => [value, compiled.live(value.endpoint, value.cluster, value.attribute)] as const);
     const unknown = raw.find(([value, now]) => now === undefined && !value.hasToBeAsked);
-    if (unknown) return `it has not told its ${unknown[0].title.toLowerCase()} yet`;
+    if (unknown) return `it has not reported its ${unknown[0].title.toLowerCase()} yet`;
     const wanted = new Map(raw.flatMap(([value, now]): [string, Json][] => (now === undefined ? [] : [[pathOf(value), now]])));
     const changes = touched.map((value) => present({ value, human: expectedValue(effects, value) }));
     const plan = inversePlan(compiled, { wanted, start: new PredictedState(compiled).with(changes) });

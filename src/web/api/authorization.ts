@@ -267,8 +267,8 @@ function errorIn(url: string): string {
 }
 
 /** Returns the choice that the page shows first: what the application asks for, without anything that does harm. */
-export function initialChoice({ asks_for: wishes, choices }: Pick<AuthorizationRequest, 'asks_for' | 'choices'>): ConsentChoice {
-  const { control, readings } = wishes;
+export function initialChoice({ asks_for: requested, choices }: Pick<AuthorizationRequest, 'asks_for' | 'choices'>): ConsentChoice {
+  const { control, readings } = requested;
   const harmless = { areas: 'all', kinds: 'all', control, readings } as const;
   return { ...harmless, locks: false, valves: false, administration: false, until: choices.default_until };
 }

@@ -16,10 +16,10 @@ describe('the page proposes what the scopes of a client ask for', () => {
     ['scopes that mean nothing here', 'openid offline_access mcp:tools', BOTH],
     ['a refresh token beside reading', 'sensor:read:* offline_access', { control: false, readings: true }],
     ['everything', '* admin:* device:control:@type/lock', BOTH],
-  ])('%s', async (_, scope, wishes) => {
+  ])('%s', async (_, scope, requested) => {
     const lab = await oauthLab();
     const { json } = await lab.open(lab.query(await lab.register(), { scope }));
-    expect(json.asks_for).toEqual(scope?.startsWith('*') ? { control: true, readings: false } : wishes);
+    expect(json.asks_for).toEqual(scope?.startsWith('*') ? { control: true, readings: false } : requested);
     expect(json.choices).not.toHaveProperty('locks');
   });
 
