@@ -4,14 +4,16 @@ import type { Json, JsonObject } from '../core/json.ts';
 import { NEEDS_APPROVAL, type RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { formerToolIds } from '../tools/definition/tool-names.ts';
 import { callerView, canSeeTool, effectsOf } from '../tools/definition/tool-permissions.ts';
-import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import { canonicalParams } from './call-plan.ts';
 import { MAX_CALL_DEPTH, MAX_NESTED_CALLS, tooManyCalls } from './limits.ts';
 
 /** The parts of the hub that a preview of calls needs. */
 export interface CallPreviewPorts {
-  readonly registry: Pick<ToolDirectory, 'resolve'>;
+  readonly registry: {
+    /** Returns the tool with a name, if it is visible. Throws as the tool directory does, for example TOOL_NOT_FOUND. */
+    resolve(name: string, options: { readonly isVisible: (tool: RegisteredTool) => boolean }): RegisteredTool;
+  };
   readonly validator: SchemaValidator;
   readonly authorizer: Authorizer;
 }

@@ -1,8 +1,7 @@
-import { previewCalls } from '../../calls/call-preview.ts';
+import { type CallPreviewPorts, previewCalls } from '../../calls/call-preview.ts';
 import type { CallToJudge, Effect, Principal } from '../../core/auth/principal.ts';
 import { deviceElement } from '../../core/devices/action-descriptions.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
-import type { CheckPorts } from '../automation-ports.ts';
 import type { Action, AutomationPlan, Step as PlannedStep } from '../automation-schema.ts';
 import { fillReferences, referencesIn } from '../plan/references.ts';
 import { isAction, listsIn } from '../plan/step-schema.ts';
@@ -51,7 +50,7 @@ interface Branch {
 const AT_ONCE: Delay = { least: 0, most: 0 };
 
 /** Returns the calls of an automation at all depths of its steps. A step whose call would be refused has no effects. */
-export function stepsOf(plan: AutomationPlan, principal: Principal, ports: CheckPorts): readonly Step[] {
+export function stepsOf(plan: AutomationPlan, principal: Principal, ports: CallPreviewPorts): readonly Step[] {
   return placedActions(plan.actions, START).map((placed) => stepOf({ ...placed, plan }, principal, ports));
 }
 
@@ -96,7 +95,7 @@ interface PlannedAction extends Placed {
   readonly plan: AutomationPlan;
 }
 
-function stepOf({ action, plan, index, delay, repeats, branches }: PlannedAction, principal: Principal, ports: CheckPorts): Step {
+function stepOf({ action, plan, index, delay, repeats, branches }: PlannedAction, principal: Principal, ports: CallPreviewPorts): Step {
   const [params, other] = filledParams(action.params, plan);
   const calls = callsOf(action.tool, params, { principal, ports });
   const others = other === undefined ? undefined : callsOf(action.tool, other, { principal, ports });
@@ -110,7 +109,11 @@ function stepOf({ action, plan, index, delay, repeats, branches }: PlannedAction
 
 type Calls = Step['calls'];
 
-function callsOf(tool: string, params: Json, { principal, ports }: { readonly principal: Principal; readonly ports: CheckPorts }): Calls {
+function callsOf(
+  tool: string,
+  params: Json,
+  { principal, ports }: { readonly principal: Principal; readonly ports: CallPreviewPorts },
+): Calls {
   try {
     return previewCalls(ports, { tool, params, viewer: principal });
   } catch {

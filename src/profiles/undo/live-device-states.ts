@@ -3,26 +3,27 @@ import type { DeviceAccess, DeviceDirectory } from '../../core/devices/device-di
 import type { DeviceState } from '../../core/devices/device-model.ts';
 import { parseDeviceId } from '../../core/devices/device-names.ts';
 import type { DeviceStates, ExpectedChange, Reversibility } from '../../core/devices/device-states.ts';
-import type { DeviceId } from '../../core/ids.ts';
 import { type Json, type JsonObject, present } from '../../core/json.ts';
 import type { CompiledValue } from '../compile/cluster-view.ts';
 import type { CompiledDevice, CompiledDevices } from '../compile/compiled-device.ts';
 import { inversePlan } from './inverse-plan.ts';
 import { PredictedState } from './predicted-state.ts';
-import { type DeviceEffect, deviceEffect, isReadOnly, onePerAttribute, pathOf, touchedValues } from './touched-values.ts';
+import {
+  type AffectedDevice,
+  affectedDevices,
+  type DeviceEffect,
+  deviceEffect,
+  irreversibleEffect,
+  isReadOnly,
+  onePerAttribute,
+  pathOf,
+} from './touched-values.ts';
 
 /** The services with which the states of devices are known. */
 export interface DeviceStatePorts {
   readonly devices: Pick<CompiledDevices, 'get'>;
   readonly access: Pick<DeviceAccess, 'cached' | 'read'>;
   readonly directory: Pick<DeviceDirectory, 'get'>;
-}
-
-/** A device, and the effects that a call has on it. */
-export interface AffectedDevice {
-  readonly compiled: CompiledDevice;
-  readonly effects: readonly DeviceEffect[];
-  readonly touched: readonly CompiledValue[];
 }
 
 /** Knows the states of devices from their reports, and what effects do to them from the compiled profiles. */
@@ -120,31 +121,6 @@ export class LiveDeviceStates implements DeviceStates {
     const answers = new Map<string, JsonObject>(await Promise.all(read));
     return withoutEmpty(Object.fromEntries(Object.entries(reported).map(([id, values]) => [id, { ...values, ...answers.get(id) }])));
   }
-}
-
-/** Returns the devices that effects change, with the values that may change; each device once, in the order of the effects. */
-export function affectedDevices(devices: Pick<CompiledDevices, 'get'>, effects: readonly Effect[]): readonly AffectedDevice[] {
-  const acting = effects.flatMap((effect) => (isReadOnly(effect) ? [] : (deviceEffect(effect) ?? [])));
-  const byDevice = Map.groupBy(acting, ({ effect }) => effect.device as DeviceId);
-  return [...byDevice].flatMap(([id, own]) => {
-    const compiled = devices.get(id);
-    return compiled ? [{ compiled, effects: own, touched: onePerAttribute(own.flatMap((one) => touchedValues(compiled, one))) }] : [];
-  });
-}
-
-/** Returns why what a call did to a device cannot be put back, whatever the device shows now; undefined if it may be put back. */
-export function irreversibleEffect({ compiled, effects }: AffectedDevice): string | undefined {
-  for (const { effect, endpoint, cluster, element } of effects) {
-    const tools = compiled.tools.filter(
-      (tool) => tool.endpoint === endpoint && tool.cluster === cluster && tool.elements.includes(element),
-    );
-    const final = tools.find(({ isFinal }) => isFinal);
-    if (final) return `"${final.title}" cannot be undone`;
-    if (effect.values === undefined && effect.unforeseen === undefined) {
-      return `"${tools[0]?.title ?? element}" leaves no state that could be put back`;
-    }
-  }
-  return undefined;
 }
 
 /** Returns the value that the effects set, in human units: that of the last effect that touches it; undefined if it is unforeseen. */

@@ -10,9 +10,16 @@ import type { CompiledDevice, CompiledDevices } from '../compile/compiled-device
 import type { Member } from '../tools/member-calls.ts';
 import { toolEffects } from '../tools/run-device-tool.ts';
 import { inversePlan } from './inverse-plan.ts';
-import { type AffectedDevice, affectedDevices, irreversibleEffect } from './live-device-states.ts';
 import { isSame } from './predicted-state.ts';
-import { deviceEffect, isReadOnly, pathOf, touchedValues } from './touched-values.ts';
+import {
+  type AffectedDevice,
+  affectedDevices,
+  deviceEffect,
+  irreversibleEffect,
+  isReadOnly,
+  pathOf,
+  touchedValues,
+} from './touched-values.ts';
 import { type CallJournal, type TracedCall, UNDO_DAYS } from './traced-calls.ts';
 
 /** Name of the tool that undoes calls. */
