@@ -11,6 +11,9 @@ const execute = promisify(execFile);
 const PROJECT = 'atmosphere-edge';
 const MAX_SBOM_BYTES = 32 * 1024 * 1024;
 
+/** Licences of packages whose package.json states none, as the LICENSE file of the package has them. */
+const UNSTATED_LICENCES: Readonly<Record<string, string>> = { suncalc: 'BSD-2-Clause' };
+
 interface Licence {
   readonly license?: { readonly id?: string; readonly name?: string };
   readonly expression?: string;
@@ -44,9 +47,15 @@ export async function softwareBill(architecture: DebianArchitecture, time: Date)
     ...bill,
     // npm names the project after the folder of the checkout.
     metadata: { ...bill.metadata, timestamp: time.toISOString(), component: { ...bill.metadata.component, name: PROJECT } },
-    components: bill.components.filter((component) => reached.has(component['bom-ref'])),
+    components: bill.components.filter((component) => reached.has(component['bom-ref'])).map(withLicence),
     dependencies: bill.dependencies.filter(({ ref }) => reached.has(ref) || ref === bill.metadata.component['bom-ref']),
   };
+}
+
+/** Returns the component with a licence, also if only the LICENSE file of the package has it. */
+function withLicence(component: Component): Component {
+  const id = UNSTATED_LICENCES[component.name];
+  return licenceOf(component) === 'not stated' && id !== undefined ? { ...component, licenses: [{ license: { id } }] } : component;
 }
 
 /** `npm sbom --omit dev` leaves out what a developers' package needs as well, so the way is gone from the hub's own dependencies. */

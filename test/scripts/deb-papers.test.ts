@@ -34,6 +34,8 @@ describe('what the package tells of others', () => {
       [],
     );
     const texts = await licenceTexts(bill);
+    expect(texts).toMatch(/^suncalc \S+: BSD-2-Clause$/m);
+    expect(texts).toContain('Redistributions in binary form must reproduce the above copyright notice');
     expect(texts).toMatch(/^hono \S+: MIT$/m);
     expect(texts).toContain('Permission is hereby granted');
     expect(texts).toContain('Node.js is licensed for use as follows');
