@@ -20,6 +20,19 @@ async function goTo(fixture: AgentFixture, iso: string): Promise<void> {
   await settled();
 }
 
+/** A clock whose wall time can be corrected. */
+class CorrectedClock extends ManualClock {
+  #correctionMs = 0;
+
+  override now(): number {
+    return super.now() + this.#correctionMs;
+  }
+
+  correctBy(ms: number): void {
+    this.#correctionMs += ms;
+  }
+}
+
 describe('a sun trigger', () => {
   test('waits, chooses and sets a flag of the house, half an hour before sunset', async () => {
     const fixture = await started();
@@ -353,6 +366,30 @@ describe('a run that waits when the hub stops', () => {
     const after = await restarted(fixture, { place: BERLIN });
     await after.pass(1);
     expect(levels(after)).toEqual([7]);
+  });
+
+  test('ends over a restart only once the time is trusted, and not late by it', async () => {
+    const [first, , last] = WAITING.actions;
+    const wait = { type: 'wait', seconds: 600, late_seconds: 60 };
+    const restartedAfter = async (hoursOff: number) => {
+      const { fixture, post } = await atWebhook({ actions: [first, wait, last] as Json });
+      await post({ level: 7 });
+      await fixture.runner[Symbol.asyncDispose]();
+      let isTrusted = false;
+      // The board has no battery for its clock: it goes on with the time of the power cut.
+      const clock = new CorrectedClock(fixture.clock.now());
+      const again = await restarted(fixture, { place: BERLIN, clock, isTimeTrusted: () => isTrusted });
+      await again.pass(601);
+      expect(levels(again)).toEqual([]);
+      clock.correctBy(hoursOff * 3_600_000);
+      isTrusted = true;
+      await again.pass(10);
+      return again;
+    };
+    expect(levels(await restartedAfter(0))).toEqual([7]);
+    const late = await restartedAfter(10);
+    expect(levels(late)).toEqual([]);
+    expect(await late.view('auto')).toMatchObject({ is_running: false, last_error: { code: 'TIMEOUT' } });
   });
 
   test('is not known when the hub was killed in the middle of a call, and never begun again', async () => {

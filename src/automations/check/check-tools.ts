@@ -91,7 +91,7 @@ export function checkAutomationTool(runner: AgentRunner, ports: CheckToolPorts):
       tags: ['automation', 'conflict', 'check', 'draft'],
       parameters: {
         config: { ...p.record({ description: 'What it would do, as for spawn_agent' }), schema: CONFIG_SCHEMA },
-        permissions: p.array(p.string({ description: 'Such as device:control:hall-lamp', maxLength: 320 }), {
+        permissions: p.array(p.string({ description: 'Such as device:control:@type/light', maxLength: 320 }), {
           description: 'What it would be allowed, out of what the caller may',
           maxItems: 32,
         }),

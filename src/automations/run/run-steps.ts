@@ -21,11 +21,11 @@ import type { WatchPorts } from '../triggers/watch.ts';
 import { DecisionListener } from './approval-decisions.ts';
 import { type ConditionPorts, conditionsHold, evaluate, type RunValues } from './condition-check.ts';
 import { untilTrue } from './condition-wait.ts';
-import type { RunLog } from './run-log.ts';
+import type { LoggedWait, RunLog } from './run-log.ts';
 import { callOfStep, type HouseCallStep } from './step-calls.ts';
 
 /** The parts of the hub that the steps of a run use. */
-export interface RunPorts extends Pick<HubContext, 'clock' | 'events'>, ConditionPorts, Pick<WatchPorts, 'index'> {
+export interface RunPorts extends Pick<HubContext, 'clock' | 'events'>, ConditionPorts, Pick<WatchPorts, 'index' | 'time'> {
   readonly pipeline: Pick<ToolCaller, 'call'>;
 }
 
@@ -57,6 +57,27 @@ type Flow = 'continue' | 'end' | 'fail';
 export async function runSteps(steps: readonly Step[], run: Run, ports: RunPorts): Promise<RunOutcome> {
   using decisions = new DecisionListener(ports.events, ports.clock);
   return await new StepRunner(run, ports, decisions).run(steps);
+}
+
+/** A wait that has begun: when it ends, how late it may end, and what is left of it. */
+interface StepWait extends LoggedWait {
+  readonly lateMs: number;
+  readonly leftMs: number;
+}
+
+/** Longest time for which a wait that a restart interrupted waits for a trusted time. */
+const TRUST_LIMIT_MS = 600_000;
+const TRUST_POLL_MS = 5_000;
+
+function requireNotLate({ dueMs, lateMs }: Pick<StepWait, 'dueMs' | 'lateMs'>, nowMs: number): void {
+  if (nowMs - dueMs <= lateMs) return;
+  const when = `The hub was off at ${isoTime(dueMs)}, when a wait of the run ended`;
+  throw new AtmoError('TIMEOUT', `${when}; the steps after it were not done so late (late_seconds: ${lateMs / 1000})`);
+}
+
+function timeNotKnown(dueMs: number): AtmoError {
+  const why = `The hub was restarted during a wait of the run until ${isoTime(dueMs)} and does not know the time`;
+  return new AtmoError('TIMEOUT', `${why}; the steps after it were not done, because they might have been late`);
 }
 
 /** Does the steps of one run. A step is named by its place, such as `1/options/0/2`, in the log and in idempotency keys. */
@@ -155,16 +176,19 @@ class StepRunner {
   async #wait({ seconds, late_seconds: lateSeconds }: WaitStep, path: string): Promise<Flow> {
     const { log, signal } = this.#run;
     if (log.resultOf(path) !== undefined) return 'continue';
-    const leftMs = this.#beginWait(path, { lengthMs: seconds * 1000, lateMs: lateSeconds * 1000 });
-    await pause(this.#ports.clock, leftMs, signal);
+    const wait = this.#beginWait(path, { lengthMs: seconds * 1000, lateMs: lateSeconds * 1000 });
+    await pause(this.#ports.clock, wait.leftMs, signal);
+    await this.#requireInTime(wait);
     return this.#endWait(path, true);
   }
 
   async #waitUntil(step: WaitUntilStep, path: string): Promise<Flow> {
     const { log, signal } = this.#run;
     if (log.resultOf(path) === undefined) {
-      const leftMs = this.#beginWait(path, { lengthMs: step.timeout_seconds * 1000, lateMs: step.late_seconds * 1000 });
+      const wait = this.#beginWait(path, { lengthMs: step.timeout_seconds * 1000, lateMs: step.late_seconds * 1000 });
+      const { leftMs } = wait;
       const holds = await untilTrue(() => this.#hold(step.conditions), { conditions: step.conditions, leftMs, signal }, this.#ports);
+      await this.#requireInTime(wait);
       if (this.#endWait(path, holds) !== 'continue') return 'fail';
     }
     if (log.resultOf(path) === true || step.on_timeout === 'continue') return 'continue';
@@ -173,15 +197,27 @@ class StepRunner {
   }
 
   /** Begins a wait and returns the milliseconds that are left. Throws TIMEOUT if it ended too long ago, while the hub was off. */
-  #beginWait(path: string, { lengthMs, lateMs }: { readonly lengthMs: number; readonly lateMs: number }): number {
+  #beginWait(path: string, { lengthMs, lateMs }: { readonly lengthMs: number; readonly lateMs: number }): StepWait {
     const nowMs = this.#ports.clock.now();
     const { dueMs, isResumed } = this.#run.log.beginWait(path, { nowMs, lengthMs });
-    if (isResumed && nowMs - dueMs > lateMs) {
-      const when = `The hub was off at ${isoTime(dueMs)}, when a wait of the run ended`;
-      throw new AtmoError('TIMEOUT', `${when}; the steps after it were not done so late (late_seconds: ${lateMs / 1000})`);
-    }
+    if (isResumed) requireNotLate({ dueMs, lateMs }, nowMs);
     // A clock that was set back while the hub was off makes no wait longer.
-    return Math.max(0, Math.min(lengthMs, dueMs - nowMs));
+    return { dueMs, lateMs, isResumed, leftMs: Math.max(0, Math.min(lengthMs, dueMs - nowMs)) };
+  }
+
+  /**
+   * Makes sure that a wait that a restart interrupted does not end too late. A board without a battery for its clock begins with the time of
+   * the last stop, so the wait first waits for a trusted time. Throws TIMEOUT if the wait ended too long ago, or if no time is trusted.
+   */
+  async #requireInTime({ dueMs, lateMs, isResumed }: StepWait): Promise<void> {
+    if (!isResumed) return;
+    const { clock, time } = this.#ports;
+    const beganMs = clock.monotonic();
+    while (!time.isTrusted() && !this.#run.signal.aborted) {
+      if (clock.monotonic() - beganMs >= TRUST_LIMIT_MS) throw timeNotKnown(dueMs);
+      await pause(clock, TRUST_POLL_MS, this.#run.signal);
+    }
+    requireNotLate({ dueMs, lateMs }, clock.now());
   }
 
   /** Ends a wait, unless the run was cancelled: it may go on after a restart. */
