@@ -10,6 +10,7 @@ export interface ExpectedChange {
   readonly unit: string;
   /** The present value; absent if it is not known, or if the caller may not read the device. */
   readonly now?: Json;
+  /** The value afterwards; absent if it is not known before, or if the caller may not read the device. */
   readonly expected?: Json;
   /** True if the call may change the value and the new value is not known before. */
   readonly unforeseen?: true;
@@ -30,7 +31,7 @@ export interface DeviceStates {
   before(effects: readonly Effect[], signal: AbortSignal): DeviceState | Promise<DeviceState>;
   /** Returns the same values as they were reported last. */
   latest(state: DeviceState): DeviceState;
-  /** Returns the changes that the effects make. `mayRead` tells whether the present values of a device may be shown. */
+  /** Returns the changes that the effects make. `mayRead` returns whether the values of a device, now and afterwards, may be shown. */
   changesOf(effects: readonly Effect[], mayRead: (device: string) => boolean): readonly ExpectedChange[];
   reversibilityOf(effects: readonly Effect[]): Reversibility;
 }

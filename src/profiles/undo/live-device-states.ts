@@ -55,8 +55,10 @@ export class LiveDeviceStates implements DeviceStates {
     return affectedDevices(this.#ports.devices, effects).flatMap(({ compiled, effects: own, touched }) => {
       const { id } = compiled.device;
       return touched.map((value) => {
+        // The value afterwards would tell the present one too: what toggles, or what an undo puts back.
+        if (!mayRead(id)) return { device_id: id, name: value.name, unit: value.unit };
         const raw = compiled.live(value.endpoint, value.cluster, value.attribute);
-        const now = raw === undefined || !mayRead(id) ? undefined : value.toHuman(raw);
+        const now = raw === undefined ? undefined : value.toHuman(raw);
         const expected = expectedValue(own, value);
         const outcome = expected === undefined ? { unforeseen: true as const } : { expected };
         return { device_id: id, name: value.name, unit: value.unit, ...(now !== undefined && { now }), ...outcome };
