@@ -1,4 +1,4 @@
-import { PARAMETERS_SCHEMA, PLAN_SCHEMA, WRITTEN_OUT } from '../src/automations/automation-schema.ts';
+import { PARAMETERS_SCHEMA, PLAN_SCHEMA, WRITTEN_OUT } from '../src/automations/plan/plan-schema.ts';
 import { isJsonObject, type Json, objectOf } from '../src/core/json.ts';
 
 /** Members in which nothing is replaced: what callers write there is theirs, or has to be written out. */

@@ -17,8 +17,8 @@ import { type AgentRecord, type AgentStatus, AgentStore, type AgentType, type En
 import { Automation, type AutomationPorts } from './automation.ts';
 import { checkActions, requireVisible } from './automation-access.ts';
 import type { AccessPorts } from './automation-ports.ts';
-import type { AutomationPlan } from './automation-schema.ts';
 import { checkExternalConfig, parseAutomation, parseParameters, withParameter } from './plan/parse-automation.ts';
+import type { AutomationPlan } from './plan/plan-schema.ts';
 import { childId, idPartOf, requireAgentCapacity, requireOwnPermissions } from './spawn-checks.ts';
 import { lifetimeOf, TokenRenewal } from './token-renewal.ts';
 import { EventIndex } from './triggers/watch.ts';

@@ -6,9 +6,9 @@ import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import type { AgentRunner } from './agent-runner.ts';
 import { AGENT_STATUSES, type AgentType } from './agent-store.ts';
 import type { CheckToolPorts } from './automation-ports.ts';
-import { CONFIG_SCHEMA } from './automation-schema.ts';
 import { type AutomationViewPorts, agentView, automationView } from './automation-view.ts';
 import { checkAutomationTool, conflictsOf, FINDINGS, PLAIN_NAME } from './check/check-tools.ts';
+import { CONFIG_SCHEMA } from './plan/plan-schema.ts';
 import { childId } from './spawn-checks.ts';
 
 const OWN = { category: 'managing', capabilities: ['agent_runtime'], hasSideEffects: true, isIdempotent: true, preferLocal: true } as const;

@@ -6,11 +6,12 @@ import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { callerView, canSeeTool, filledPermissions, mayCallTool } from '../tools/definition/tool-permissions.ts';
 import { canSeeDevice } from '../tools/names/resolve-names.ts';
 import type { AccessPorts } from './automation-ports.ts';
-import type { Action, AutomationPlan, SimpleCondition, Step, Trigger } from './automation-schema.ts';
-import { simpleConditions } from './plan/condition-schema.ts';
+import { type SimpleCondition, simpleConditions } from './plan/condition-schema.ts';
 import { usesIn } from './plan/expression.ts';
+import type { AutomationPlan } from './plan/plan-schema.ts';
 import { referencesIn } from './plan/references.ts';
-import { conditionsIn, expressionsOf } from './plan/step-schema.ts';
+import { type Action, conditionsIn, expressionsOf, type Step } from './plan/step-schema.ts';
+import type { Trigger } from './plan/trigger-schema.ts';
 import { callsIn } from './run/step-calls.ts';
 
 type VisibilityPorts = Pick<AccessPorts, 'authorizer' | 'readings' | 'devices' | 'house'>;

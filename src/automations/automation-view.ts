@@ -6,9 +6,8 @@ import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import type { AgentRunner } from './agent-runner.ts';
 import { type AgentRecord, shownStatus } from './agent-store.ts';
 import type { CheckToolPorts } from './automation-ports.ts';
-import type { Action, Step } from './automation-schema.ts';
 import { planOf } from './check/automation-check.ts';
-import { isAction } from './plan/step-schema.ts';
+import { type Action, isAction, type Step } from './plan/step-schema.ts';
 
 /** The parts of the hub that describe an automation. */
 export interface AutomationViewPorts extends CheckToolPorts {

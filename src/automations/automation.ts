@@ -4,7 +4,7 @@ import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { type AgentRecord, type AgentStore, isLiving, type RunProgress, type WaitingRun } from './agent-store.ts';
 import { canObserve, observedBy } from './automation-access.ts';
-import type { AutomationPlan } from './automation-schema.ts';
+import type { AutomationPlan } from './plan/plan-schema.ts';
 import { conditionsHold } from './run/condition-check.ts';
 import { RunLog } from './run/run-log.ts';
 import { type Run, type RunOutcome, type RunPorts, runSteps } from './run/run-steps.ts';

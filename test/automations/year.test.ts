@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Trigger } from '../../src/automations/automation-schema.ts';
+import type { Trigger } from '../../src/automations/plan/trigger-schema.ts';
 import { createWatch } from '../../src/automations/triggers/create-watch.ts';
 import { EventIndex, type Watch, type WatchPorts } from '../../src/automations/triggers/watch.ts';
 import { EventBus } from '../../src/core/events.ts';

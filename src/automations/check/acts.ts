@@ -2,9 +2,9 @@ import { type CallPreviewPorts, previewCalls } from '../../calls/call-preview.ts
 import type { CallToJudge, Effect, Principal } from '../../core/auth/principal.ts';
 import { deviceElement } from '../../core/devices/action-descriptions.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
-import type { Action, AutomationPlan, Step as PlannedStep } from '../automation-schema.ts';
+import type { AutomationPlan } from '../plan/plan-schema.ts';
 import { fillReferences, referencesIn } from '../plan/references.ts';
-import { isAction, listsIn } from '../plan/step-schema.ts';
+import { type Action, isAction, listsIn, type Step as PlannedStep } from '../plan/step-schema.ts';
 
 /** Time from the trigger to a step, in minutes. */
 export interface Delay {

@@ -1,6 +1,6 @@
 import type { Principal } from '../../core/auth/principal.ts';
 import type { CheckPorts } from '../automation-ports.ts';
-import type { AutomationPlan } from '../automation-schema.ts';
+import type { AutomationPlan } from '../plan/plan-schema.ts';
 import { type Act, type Step, stepsOf } from './acts.ts';
 import type { Situation } from './situations.ts';
 import { type Start, startsOf } from './starts.ts';

@@ -1,6 +1,6 @@
 import { parseDeviceId, parseSensorId } from '../../core/devices/device-names.ts';
 import type { CheckPorts } from '../automation-ports.ts';
-import type { Condition } from '../automation-schema.ts';
+import type { Condition } from '../plan/condition-schema.ts';
 import type { Behaviour } from './behaviour.ts';
 import { automationNames, deviceName, type Finding, quotedName, sensorName, targetsOf, timelineEntry } from './finding.ts';
 import { both, isPossible, type Situation, situationsOf } from './situations.ts';

@@ -6,7 +6,9 @@ import { NEEDS_APPROVAL, type RegisteredTool } from '../../tools/definition/tool
 import { canSeeTool } from '../../tools/definition/tool-permissions.ts';
 import { canObserve, checkActions, observedBy } from '../automation-access.ts';
 import type { CheckPorts } from '../automation-ports.ts';
-import type { Action, Condition, Trigger } from '../automation-schema.ts';
+import type { Condition } from '../plan/condition-schema.ts';
+import type { Action } from '../plan/step-schema.ts';
+import type { Trigger } from '../plan/trigger-schema.ts';
 import { callsIn } from '../run/step-calls.ts';
 import type { Step } from './acts.ts';
 import type { Behaviour } from './behaviour.ts';

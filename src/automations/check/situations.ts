@@ -1,6 +1,6 @@
 import { type Clock, WEEKDAYS, type Weekday } from '../../core/clock.ts';
 import { localTimeAt } from '../../core/local-time.ts';
-import type { Condition, TimeCondition } from '../automation-schema.ts';
+import type { Condition, TimeCondition } from '../plan/condition-schema.ts';
 import { commonRange, exactly, isNoValue, rangeOf, type ValueRange } from './value-range.ts';
 import { ALWAYS, DAY_MINUTES, intersection, isEmpty, later, WEEK_MINUTES, type WeekTimes, windowTimes } from './week-times.ts';
 

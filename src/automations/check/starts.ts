@@ -1,4 +1,5 @@
-import type { AutomationPlan, Trigger } from '../automation-schema.ts';
+import type { AutomationPlan } from '../plan/plan-schema.ts';
+import type { Trigger } from '../plan/trigger-schema.ts';
 import { both, factSituation, inHubZone, isPossible, type Situation, type Situations, situationsOf, type ZonePorts } from './situations.ts';
 import { ANY_VALUE, exactly, rangeOf, rangeText, type ValueRange } from './value-range.ts';
 import { ALWAYS, minuteTimes, type WeekTimes } from './week-times.ts';

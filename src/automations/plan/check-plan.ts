@@ -1,12 +1,13 @@
 import { invalidInput } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { isTimeZone } from '../../core/local-time.ts';
-import type { AutomationPlan, Condition, ReadingTrigger, Step, TimeTrigger, Trigger } from '../automation-schema.ts';
 import { requireCron } from '../triggers/cron.ts';
-import { isComposite, MAX_CONDITION_DEPTH, simpleConditions } from './condition-schema.ts';
+import { type Condition, isComposite, MAX_CONDITION_DEPTH, simpleConditions } from './condition-schema.ts';
 import { Expression, usesIn } from './expression.ts';
+import type { AutomationPlan } from './plan-schema.ts';
 import { referencesIn } from './references.ts';
-import { allSteps, conditionsIn, expressionsOf, isAction, listsIn, MAX_STEP_DEPTH, MAX_STEPS } from './step-schema.ts';
+import { allSteps, conditionsIn, expressionsOf, isAction, listsIn, MAX_STEP_DEPTH, MAX_STEPS, type Step } from './step-schema.ts';
+import type { ReadingTrigger, TimeTrigger, Trigger } from './trigger-schema.ts';
 
 const HOUR_SECONDS = 3_600;
 /** Names of the facts to which actions may refer, by trigger type. All triggers also have the facts in `COMMON_FACTS`. */

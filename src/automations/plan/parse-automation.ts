@@ -1,19 +1,12 @@
 import { AtmoError, invalidInput } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
-import {
-  type AgentParameter,
-  type AutomationPlan,
-  type Condition,
-  EXTERNAL_SCHEMA,
-  PARAMETERS_SCHEMA,
-  PLAN_SCHEMA,
-  type Step,
-  type Trigger,
-  WRITTEN_OUT,
-} from '../automation-schema.ts';
 import { checkPlan } from './check-plan.ts';
+import type { Condition } from './condition-schema.ts';
+import { type AgentParameter, type AutomationPlan, EXTERNAL_SCHEMA, PARAMETERS_SCHEMA, PLAN_SCHEMA, WRITTEN_OUT } from './plan-schema.ts';
 import { fillReferences } from './references.ts';
+import type { Step } from './step-schema.ts';
+import type { Trigger } from './trigger-schema.ts';
 
 const MAX_CONFIG_LENGTH = 16_384;
 

@@ -1,18 +1,18 @@
 import { parseDeviceId, parseSensorId } from '../../core/devices/device-names.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { localTimeAt, minutesOf } from '../../core/local-time.ts';
-import type {
-  CompositeCondition,
-  Condition,
-  FlagCondition,
-  PresenceCondition,
-  ReachabilityCondition,
-  ReadingCondition,
-  SimpleCondition,
-  SunCondition,
-  TimeCondition,
-} from '../automation-schema.ts';
-import { isComposite } from '../plan/condition-schema.ts';
+import {
+  type CompositeCondition,
+  type Condition,
+  type FlagCondition,
+  isComposite,
+  type PresenceCondition,
+  type ReachabilityCondition,
+  type ReadingCondition,
+  type SimpleCondition,
+  type SunCondition,
+  type TimeCondition,
+} from '../plan/condition-schema.ts';
 import { Expression, type ExpressionValues } from '../plan/expression.ts';
 import { readingMatches } from '../triggers/reading-watch.ts';
 import { sunMomentOfDay } from '../triggers/sun-times.ts';

@@ -1,7 +1,6 @@
 import { type Clock, repeat } from '../../core/clock.ts';
 import { parseSensorId } from '../../core/devices/device-names.ts';
-import type { Condition, SimpleCondition } from '../automation-schema.ts';
-import { simpleConditions } from '../plan/condition-schema.ts';
+import { type Condition, type SimpleCondition, simpleConditions } from '../plan/condition-schema.ts';
 import { Expression } from '../plan/expression.ts';
 import type { EventIndex } from '../triggers/watch.ts';
 

@@ -4,19 +4,19 @@ import { isoTime, pause } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, objectOf } from '../../core/json.ts';
-import type {
-  Action,
-  ChooseStep,
-  Condition,
-  ParallelStep,
-  RepeatStep,
-  Step,
-  TypedStep,
-  WaitStep,
-  WaitUntilStep,
-} from '../automation-schema.ts';
+import type { Condition } from '../plan/condition-schema.ts';
 import { fillReferences } from '../plan/references.ts';
-import { isAction } from '../plan/step-schema.ts';
+import {
+  type Action,
+  type ChooseStep,
+  isAction,
+  type ParallelStep,
+  type RepeatStep,
+  type Step,
+  type TypedStep,
+  type WaitStep,
+  type WaitUntilStep,
+} from '../plan/step-schema.ts';
 import type { WatchPorts } from '../triggers/watch.ts';
 import { DecisionListener } from './approval-decisions.ts';
 import { type ConditionPorts, conditionsHold, evaluate, type RunValues } from './condition-check.ts';

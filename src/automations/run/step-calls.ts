@@ -1,7 +1,6 @@
 import { isoTime } from '../../core/clock.ts';
 import type { JsonObject } from '../../core/json.ts';
-import type { Action, SetFlagStep, Step } from '../automation-schema.ts';
-import { isAction, listsIn } from '../plan/step-schema.ts';
+import { type Action, isAction, listsIn, type SetFlagStep, type Step } from '../plan/step-schema.ts';
 
 /** A step that is a call of a tool of the house, so that permissions, rules and the journal apply to it as to any call. */
 export type HouseCallStep = SetFlagStep;

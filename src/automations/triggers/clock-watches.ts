@@ -1,7 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { MAX_TIMER_MS, nextLocalTime } from '../../core/local-time.ts';
-import type { IntervalTrigger, SunTrigger, TimeTrigger, Trigger } from '../automation-schema.ts';
+import type { IntervalTrigger, SunTrigger, TimeTrigger, Trigger } from '../plan/trigger-schema.ts';
 import { nextCronTime } from './cron.ts';
 import { nextSunMoment } from './sun-times.ts';
 import { Watch } from './watch.ts';

@@ -1,4 +1,4 @@
-import type { Trigger } from '../automation-schema.ts';
+import type { Trigger } from '../plan/trigger-schema.ts';
 import { IntervalWatch, SunWatch, TimeWatch } from './clock-watches.ts';
 import {
   AutomationEndedWatch,

@@ -9,7 +9,7 @@ import type {
   ReachabilityTrigger,
   SceneTrigger,
   WebhookTrigger,
-} from '../automation-schema.ts';
+} from '../plan/trigger-schema.ts';
 import { type Delivery, MAX_REPORT_AGE_MS, Watch } from './watch.ts';
 
 /** Fires when a device sends the event. An event that is more than a minute old does not count. */

@@ -3,7 +3,7 @@ import { VALUE_ALIASES } from '../../core/devices/matter-names.ts';
 import type { ReadingValue } from '../../core/devices/sensor-readings.ts';
 import type { HubEvent } from '../../core/events.ts';
 import type { Json } from '../../core/json.ts';
-import type { ReadingTrigger, Trigger } from '../automation-schema.ts';
+import type { ReadingTrigger, Trigger } from '../plan/trigger-schema.ts';
 import { MAX_REPORT_AGE_MS, Watch } from './watch.ts';
 
 /**

@@ -3,7 +3,7 @@ import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { ReadingStore } from '../../core/devices/sensor-readings.ts';
 import type { EventBus, EventListener, EventType } from '../../core/events.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
-import type { Trigger } from '../automation-schema.ts';
+import type { Trigger } from '../plan/trigger-schema.ts';
 import type { Place } from './sun-times.ts';
 
 /** Maximum age of a report in milliseconds. Older reports are ignored, because a device sends missed events again after an interruption. */

@@ -1,13 +1,9 @@
-import type { FileValue } from '../core/config/config-section.ts';
-import type { JsonSchema } from '../core/json.ts';
-import { COMPOSITE_TYPES, CONDITIONS_SCHEMA, type Condition, SIMPLE_CONDITIONS } from './plan/condition-schema.ts';
-import { byType, LONGEST_SECONDS, type Variants } from './plan/schema-parts.ts';
-import { STEP_MEMBERS, STEP_TYPES, STEPS_SCHEMA, type Step } from './plan/step-schema.ts';
-import { TRIGGERS, type Trigger } from './plan/trigger-schema.ts';
-
-export type * from './plan/condition-schema.ts';
-export type * from './plan/step-schema.ts';
-export type * from './plan/trigger-schema.ts';
+import type { FileValue } from '../../core/config/config-section.ts';
+import type { JsonSchema } from '../../core/json.ts';
+import { COMPOSITE_TYPES, CONDITIONS_SCHEMA, type Condition, SIMPLE_CONDITIONS } from './condition-schema.ts';
+import { byType, LONGEST_SECONDS, type Variants } from './schema-parts.ts';
+import { STEP_MEMBERS, STEP_TYPES, STEPS_SCHEMA, type Step } from './step-schema.ts';
+import { TRIGGERS, type Trigger } from './trigger-schema.ts';
 
 /** Fields that cannot refer to a parameter. Otherwise, `adjust_threshold` could make an automation use another device, tool or person. */
 export const WRITTEN_OUT: readonly string[] = [
