@@ -4,7 +4,7 @@ import { deviceElement } from '../../core/devices/action-descriptions.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { AutomationPlan } from '../plan/plan-schema.ts';
 import { fillReferences, referencesIn } from '../plan/references.ts';
-import { type Action, isAction, listsIn, type Step as PlannedStep } from '../plan/step-schema.ts';
+import { type Action, isAction, listsIn, type Step } from '../plan/step-schema.ts';
 
 /** Time from the trigger to a step, in minutes. */
 export interface Delay {
@@ -23,12 +23,12 @@ export interface Act {
   readonly isRelative: boolean;
   /** True if the content is that of the reading which set off the run. */
   readonly isCopy: boolean;
-  readonly step: Step;
+  readonly step: CheckedStep;
   readonly effect: Effect;
 }
 
 /** A call that an automation makes, with all that it does as far as that is known. */
-export interface Step {
+export interface CheckedStep {
   readonly index: number;
   readonly tool: string;
   readonly delay: Delay;
@@ -50,44 +50,46 @@ interface Branch {
 const AT_ONCE: Delay = { least: 0, most: 0 };
 
 /** Returns the calls of an automation at all depths of its steps. A step whose call would be refused has no effects. */
-export function stepsOf(plan: AutomationPlan, principal: Principal, ports: CallPreviewPorts): readonly Step[] {
+export function stepsOf(plan: AutomationPlan, principal: Principal, ports: CallPreviewPorts): readonly CheckedStep[] {
   return placedActions(plan.actions, START).map((placed) => stepOf({ ...placed, plan }, principal, ports));
 }
 
 /** Where a call stands: when it comes, how often, in which branches, and the index of its step in the list of the automation. */
-type Placed = Pick<Step, 'index' | 'delay' | 'repeats' | 'branches'> & { readonly action: Action };
-type Place = Omit<Placed, 'action' | 'index'> & { readonly index?: number; readonly path: string };
+type Placed = Pick<CheckedStep, 'index' | 'delay' | 'repeats' | 'branches'> & { readonly action: Action };
+type Position = Omit<Placed, 'action' | 'index'> & { readonly index?: number; readonly path: string };
 
-const START: Place = { delay: AT_ONCE, repeats: 1, branches: [], path: '' };
+const START: Position = { delay: AT_ONCE, repeats: 1, branches: [], path: '' };
 
-function placedActions(steps: readonly PlannedStep[], start: Place): readonly Placed[] {
+function placedActions(steps: readonly Step[], start: Position): readonly Placed[] {
   let { delay } = start;
   return steps.flatMap((step, at) => {
-    const place = { ...start, delay, index: start.index ?? at, path: `${start.path}/${at}` };
-    delay = later(delay, step);
-    return isAction(step) ? [{ ...place, action: step }] : placesWithin(step, place).flatMap(([list, inner]) => placedActions(list, inner));
+    const position = { ...start, delay, index: start.index ?? at, path: `${start.path}/${at}` };
+    delay = delayAfter(delay, step);
+    return isAction(step)
+      ? [{ ...position, action: step }]
+      : positionsWithin(step, position).flatMap(([list, inner]) => placedActions(list, inner));
   });
 }
 
 /** Returns when what follows a step comes. A wait until something holds may end at once. */
-function later({ least, most }: Delay, step: PlannedStep): Delay {
+function delayAfter({ least, most }: Delay, step: Step): Delay {
   if (isAction(step)) return { least, most };
   if (step.type === 'wait') return { least: least + step.seconds / 60, most: most + step.seconds / 60 };
   if (step.type === 'wait_until') return { least, most: most + step.timeout_seconds / 60 };
-  const within = listsIn(step).map((steps) => steps.reduce(later, AT_ONCE));
+  const within = listsIn(step).map((steps) => steps.reduce(delayAfter, AT_ONCE));
   const rounds = step.type === 'repeat' ? (step.count ?? step.max) : 1;
   return { least, most: most + rounds * Math.max(0, ...within.map((one) => one.most)) };
 }
 
-function placesWithin(step: Exclude<PlannedStep, Action>, place: Place): readonly (readonly [readonly PlannedStep[], Place])[] {
+function positionsWithin(step: Exclude<Step, Action>, position: Position): readonly (readonly [readonly Step[], Position])[] {
   if (step.type === 'repeat') {
-    const most = later(place.delay, step).most;
-    return [[step.actions, { ...place, repeats: place.repeats * (step.count ?? step.max), delay: { ...place.delay, most } }]];
+    const most = delayAfter(position.delay, step).most;
+    return [[step.actions, { ...position, repeats: position.repeats * (step.count ?? step.max), delay: { ...position.delay, most } }]];
   }
   const isExclusive = step.type === 'choose';
   return listsIn(step).map((steps, option) => [
     steps,
-    { ...place, path: `${place.path}/${option}`, branches: [...place.branches, { of: place.path, option, isExclusive }] },
+    { ...position, path: `${position.path}/${option}`, branches: [...position.branches, { of: position.path, option, isExclusive }] },
   ]);
 }
 
@@ -95,19 +97,23 @@ interface PlannedAction extends Placed {
   readonly plan: AutomationPlan;
 }
 
-function stepOf({ action, plan, index, delay, repeats, branches }: PlannedAction, principal: Principal, ports: CallPreviewPorts): Step {
+function stepOf(
+  { action, plan, index, delay, repeats, branches }: PlannedAction,
+  principal: Principal,
+  ports: CallPreviewPorts,
+): CheckedStep {
   const [params, other] = filledParams(action.params, plan);
   const calls = callsOf(action.tool, params, { principal, ports });
   const others = other === undefined ? undefined : callsOf(action.tool, other, { principal, ports });
   const acts: Act[] = [];
-  const step: Step = { index, tool: action.tool, delay, repeats, branches, calls, acts };
+  const step: CheckedStep = { index, tool: action.tool, delay, repeats, branches, calls, acts };
   const effects = calls.flatMap((call) => call.effects);
   const differing = others?.flatMap((call) => call.effects);
   for (const [at, effect] of effects.entries()) acts.push(...actsOf(effect, { step, other: differing?.[at] }));
   return step;
 }
 
-type Calls = Step['calls'];
+type Calls = CheckedStep['calls'];
 
 function callsOf(
   tool: string,
@@ -158,7 +164,7 @@ const RELATIVE = new Set([
   'MicrowaveOvenControl/AddMoreTime',
 ]);
 
-function actsOf(effect: Effect, { step, other }: { readonly step: Step; readonly other: Effect | undefined }): readonly Act[] {
+function actsOf(effect: Effect, { step, other }: { readonly step: CheckedStep; readonly other: Effect | undefined }): readonly Act[] {
   const at = deviceElement(effect.target);
   if (!at) return [];
   const isRelative = RELATIVE.has(`${at.cluster}/${at.element}`);
@@ -177,6 +183,6 @@ function actsOf(effect: Effect, { step, other }: { readonly step: Step; readonly
 }
 
 /** Returns whether the steps never run in the same run, because they stand in different branches of one choice. */
-export function areExclusive(a: Step, b: Step): boolean {
+export function areExclusive(a: CheckedStep, b: CheckedStep): boolean {
   return a.branches.some((one) => one.isExclusive && b.branches.some((other) => other.of === one.of && other.option !== one.option));
 }

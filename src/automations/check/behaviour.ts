@@ -1,7 +1,7 @@
 import type { Principal } from '../../core/auth/principal.ts';
 import type { CheckPorts } from '../automation-ports.ts';
 import type { AutomationPlan } from '../plan/plan-schema.ts';
-import { type Act, type Step, stepsOf } from './acts.ts';
+import { type Act, type CheckedStep, stepsOf } from './acts.ts';
 import type { Situation } from './situations.ts';
 import { type Start, startsOf } from './starts.ts';
 import { later, NEVER, union, type WeekTimes } from './week-times.ts';
@@ -23,7 +23,7 @@ export interface CheckedAutomation {
 export interface Behaviour {
   readonly automation: CheckedAutomation;
   readonly starts: readonly Start[];
-  readonly steps: readonly Step[];
+  readonly steps: readonly CheckedStep[];
   /** What its steps change, by the changed value. */
   readonly acts: ReadonlyMap<string, readonly Act[]>;
 }

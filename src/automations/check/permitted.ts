@@ -10,7 +10,7 @@ import type { Condition } from '../plan/condition-schema.ts';
 import type { Action } from '../plan/step-schema.ts';
 import type { Trigger } from '../plan/trigger-schema.ts';
 import { callsIn } from '../run/step-calls.ts';
-import type { Step } from './acts.ts';
+import type { CheckedStep } from './acts.ts';
 import type { Behaviour } from './behaviour.ts';
 import { automationNames, type Finding, quotedName, targetsOf, timelineEntry } from './finding.ts';
 import { minuteOfWeek } from './situations.ts';
@@ -103,7 +103,7 @@ export function waitsAtNight(behaviour: Behaviour, ports: CheckPorts): readonly 
 }
 
 /** Returns whether a person has to approve the step: one of its effects is dangerous, or its tool always needs an approval. */
-function isApproved({ tool, calls }: Step, { automation }: Behaviour, ports: CheckPorts): boolean {
+function isApproved({ tool, calls }: CheckedStep, { automation }: Behaviour, ports: CheckPorts): boolean {
   if (calls.some(({ effects }) => effects.some(({ risk }) => risk === 'dangerous'))) return true;
   try {
     const isVisible = (candidate: RegisteredTool) => canSeeTool(candidate, automation.principal, ports.authorizer);
@@ -166,7 +166,7 @@ function minuteText(minute: number): string {
 
 interface RefusedStep {
   readonly behaviour: Behaviour;
-  readonly step: Step;
+  readonly step: CheckedStep;
   readonly times: WeekTimes;
 }
 
@@ -183,7 +183,7 @@ function refusedFinding({ behaviour, step, times }: RefusedStep, { rule, times: 
   };
 }
 
-function stepTimes({ starts }: Behaviour, { delay }: Step): WeekTimes {
+function stepTimes({ starts }: Behaviour, { delay }: CheckedStep): WeekTimes {
   return starts.flatMap(({ situations }) => situations).reduce((sum, { times }) => union(sum, later(times, delay)), NEVER);
 }
 
