@@ -10,7 +10,7 @@ import type { Logger } from '../core/logger.ts';
 import type { MeshView } from '../core/mesh-view.ts';
 import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
-import type { HouseState } from './triggers/watch.ts';
+import type { HouseState } from './house/house.ts';
 
 /** The parts of the hub against which a configuration is checked. */
 export interface AccessPorts {

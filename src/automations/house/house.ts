@@ -4,9 +4,20 @@ import type { Json } from '../../core/json.ts';
 import type { Service } from '../../core/lifecycle.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { Place } from '../triggers/sun-times.ts';
-import type { HouseState, Presence } from '../triggers/watch.ts';
 import { FlagStore } from './flag-store.ts';
-import { PresenceStore } from './presence-store.ts';
+import { type Presence, PresenceStore } from './presence-store.ts';
+
+/** Port: what is known about the house beside its devices. */
+export interface HouseState {
+  /** Returns the value of a flag; undefined if it is not set. */
+  flag(name: string): Json | undefined;
+  /** Returns where a person is; undefined if nobody said so yet. */
+  presenceOf(person: string): Presence | undefined;
+  /** Returns the persons whose presence is known. */
+  persons(): readonly string[];
+  /** Returns where the hub is; undefined if that is not configured. */
+  place(): Place | undefined;
+}
 
 interface HousePorts {
   readonly clock: Clock;
@@ -14,7 +25,7 @@ interface HousePorts {
   readonly events: EventBus;
 }
 
-/** What is known about the house beside its devices: flags, who is at home, and where it is. */
+/** Stores the flags of the house and who is at home, and knows where the house is. */
 export class House implements HouseState, Service {
   readonly flags: FlagStore;
   readonly presences: PresenceStore;

@@ -3,10 +3,12 @@ import { AtmoError } from '../../core/errors.ts';
 import type { EventBus } from '../../core/events.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
-import type { Presence } from '../triggers/watch.ts';
 
 const SPACE = 'house.presence';
 const MAX_PERSONS = 64;
+
+/** Whether a person is at home. */
+export type Presence = 'home' | 'away';
 
 /** Where a person is, and who said so. Times are in milliseconds since 1970. */
 export interface PersonPresence {
@@ -23,7 +25,7 @@ interface PresencePorts {
   readonly events: EventBus;
 }
 
-/** Stores who is at home, as phones, agents or persons say. Nothing is guessed: nobody is home or away of whom nobody said so. */
+/** Stores where each person is. Phones, agents and persons report it. The hub does not guess: without a report, it does not know. */
 export class PresenceStore {
   readonly #ports: PresencePorts;
   readonly #known = new Map<string, PersonPresence>();

@@ -9,15 +9,14 @@ const COMMON = { category: 'managing', capabilities: ['agent_runtime'], isIdempo
 const PRESENCE = { enum: ['home', 'away'] } as const;
 const TAGS = ['presence', 'home', 'away', 'automation'];
 
-/** The persons of the household. */
-export type Household = Pick<PeopleDirectory, 'find' | 'list'>;
+type KnownPeople = Pick<PeopleDirectory, 'find' | 'list'>;
 
 /** Returns the tools with which phones, agents and persons say and read who is at home. */
-export function presenceTools(presences: PresenceStore, people: Household): readonly RegisteredTool[] {
+export function presenceTools(presences: PresenceStore, people: KnownPeople): readonly RegisteredTool[] {
   return [setPresenceTool(presences, people), listPresenceTool(presences)];
 }
 
-function setPresenceTool(presences: PresenceStore, people: Household): RegisteredTool {
+function setPresenceTool(presences: PresenceStore, people: KnownPeople): RegisteredTool {
   return defineTool(
     {
       ...COMMON,
@@ -40,7 +39,7 @@ function setPresenceTool(presences: PresenceStore, people: Household): Registere
   );
 }
 
-function requirePerson(person: string, people: Household): void {
+function requirePerson(person: string, people: KnownPeople): void {
   if (people.find(person)) return;
   const known = people.list().map(({ name }) => name);
   throw new AtmoError('NOT_FOUND', `Nobody of the household is called ${JSON.stringify(person)}; there is ${known.join(', ')}`);

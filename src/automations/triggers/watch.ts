@@ -3,8 +3,8 @@ import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { ReadingStore } from '../../core/devices/sensor-readings.ts';
 import type { EventBus, EventListener, EventType } from '../../core/events.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
+import type { HouseState } from '../house/house.ts';
 import type { Trigger } from '../plan/trigger-schema.ts';
-import type { Place } from './sun-times.ts';
 
 /** Maximum age of a report in milliseconds. Older reports are ignored, because a device sends missed events again after an interruption. */
 export const MAX_REPORT_AGE_MS = 60_000;
@@ -19,21 +19,6 @@ export interface Firing {
   /** Returns whether the cause of the firing still holds. Called for a run that had to wait. */
   holds(): boolean;
 }
-
-/** Port: what is known about the house beside its devices. */
-export interface HouseState {
-  /** Returns the value of a flag; undefined if it is not set. */
-  flag(name: string): Json | undefined;
-  /** Returns where a person is; undefined if nobody said so yet. */
-  presenceOf(person: string): Presence | undefined;
-  /** Returns the persons whose presence is known. */
-  persons(): readonly string[];
-  /** Returns where the hub is; undefined if that is not configured. */
-  place(): Place | undefined;
-}
-
-/** Whether a person is at home. */
-export type Presence = 'home' | 'away';
 
 /** The parts of the hub from which triggers and conditions are read. */
 export interface WatchPorts {
