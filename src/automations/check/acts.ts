@@ -12,6 +12,9 @@ export interface Delay {
   readonly most: number;
 }
 
+/** The delay of a step before which the run does not wait. */
+export const AT_ONCE: Delay = { least: 0, most: 0 };
+
 /** A value that a step sets, or a value that it changes in a way that is not known beforehand. */
 export interface Act {
   /** The changed value: `<device>/<endpoint>/<value>`. */
@@ -46,8 +49,6 @@ interface Branch {
   readonly option: number;
   readonly isExclusive: boolean;
 }
-
-const AT_ONCE: Delay = { least: 0, most: 0 };
 
 /** Returns the calls of an automation at all depths of its steps. A step whose call would be refused has no effects. */
 export function stepsOf(plan: AutomationPlan, principal: Principal, ports: CallPreviewPorts): readonly CheckedStep[] {
@@ -153,7 +154,7 @@ function sampleValue({ triggers }: AutomationPlan, offset: number): Json {
   return above !== undefined ? above + 1 + offset : below !== undefined ? below - 1 - offset : 20 + offset;
 }
 
-/** Commands whose outcome depends on the state before: the preview tells it for the state of now, which is not that of a later run. */
+/** Commands whose outcome depends on the state before the call. The preview gives the outcome for the present state, which may differ at a run. */
 const RELATIVE = new Set([
   'OnOff/Toggle',
   'LevelControl/Step',
@@ -185,4 +186,9 @@ function actsOf(effect: Effect, { step, other }: { readonly step: CheckedStep; r
 /** Returns whether the steps never run in the same run, because they stand in different branches of one choice. */
 export function areExclusive(a: CheckedStep, b: CheckedStep): boolean {
   return a.branches.some((one) => one.isExclusive && b.branches.some((other) => other.of === one.of && other.option !== one.option));
+}
+
+/** Returns the ids of the devices on which the calls of a step act. */
+export function devicesOf({ calls }: CheckedStep): readonly string[] {
+  return calls.flatMap(({ effects }) => effects.flatMap(({ device }) => device ?? []));
 }

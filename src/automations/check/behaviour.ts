@@ -1,8 +1,7 @@
 import type { Principal } from '../../core/auth/principal.ts';
 import type { CheckPorts } from '../automation-ports.ts';
 import type { AutomationPlan } from '../plan/plan-schema.ts';
-import { type Act, type CheckedStep, stepsOf } from './acts.ts';
-import type { Situation } from './situations.ts';
+import { type Act, type CheckedStep, type Delay, stepsOf } from './acts.ts';
 import { type Start, startsOf } from './starts.ts';
 import { later, NEVER, union, type WeekTimes } from './week-times.ts';
 
@@ -28,6 +27,7 @@ export interface Behaviour {
   readonly acts: ReadonlyMap<string, readonly Act[]>;
 }
 
+/** Returns what an automation does now, by the tools, devices and permissions of now. */
 export function behaviourOf(automation: CheckedAutomation, ports: CheckPorts): Behaviour {
   const steps = stepsOf(automation.plan, automation.principal, ports);
   const acts = Map.groupBy(
@@ -37,12 +37,12 @@ export function behaviourOf(automation: CheckedAutomation, ports: CheckPorts): B
   return { automation, starts: startsOf(automation.plan, ports), steps, acts };
 }
 
-/** Returns all times at which an automation may do something. */
-export function timesOfAct({ starts }: Behaviour, act: Act): WeekTimes {
-  return starts.flatMap(({ situations }) => situations).reduce((times, situation) => union(times, actTimes(situation, act)), NEVER);
+/** Returns the times at which a run of the automation may come to a step with this delay. */
+export function timesOf({ starts }: Behaviour, delay: Delay): WeekTimes {
+  return starts.flatMap(({ situations }) => situations).reduce((sum, { times }) => union(sum, later(times, delay)), NEVER);
 }
 
-/** Returns the times at which a run that begins in a situation comes to a change. */
-export function actTimes({ times }: Situation, { step }: Act): WeekTimes {
-  return later(times, step.delay);
+/** Returns the times at which the automation may change a value by an act. */
+export function timesOfAct(behaviour: Behaviour, { step }: Act): WeekTimes {
+  return timesOf(behaviour, step.delay);
 }

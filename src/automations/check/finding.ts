@@ -44,13 +44,18 @@ export interface Finding {
   readonly fix: string;
 }
 
-type NamePorts = Pick<CheckPorts, 'facts' | 'readings'>;
+/** What a search found: the automations that take part, the ids of the devices on which they act, and what to say about it. */
+interface Found extends Pick<Finding, 'kind' | 'severity' | 'timeline' | 'sentence' | 'fix'> {
+  readonly behaviours: readonly Behaviour[];
+  readonly devices: readonly string[];
+}
 
-/** Returns the automations of a finding that the caller may see. */
-export function automationNames(...behaviours: readonly Behaviour[]): Finding['automations'] {
+/** Returns the finding about what a search found, with the names of the automations that the caller may see and of the devices. */
+export function findingOf({ behaviours, devices, ...said }: Found, ports: Pick<CheckPorts, 'facts'>): Finding {
   const shown = behaviours.filter(({ automation }) => !automation.isHidden);
-  const all = new Map(shown.map(({ automation: { id, name } }) => [id, { agent_id: id, name }]));
-  return [...all.values()];
+  const automations = new Map(shown.map(({ automation: { id, name } }) => [id, { agent_id: id, name }]));
+  const targets = [...new Set(devices)].map((id) => ({ id, name: deviceName(id, ports) }));
+  return { ...said, automations: [...automations.values()], targets };
 }
 
 /** Returns the name of an automation in quotation marks; for one that the caller may not see, only that there is one. */
@@ -58,6 +63,7 @@ export function quotedName({ name, isHidden }: Pick<CheckedAutomation, 'name' | 
   return isHidden ? name : JSON.stringify(name);
 }
 
+/** Returns the name of a device with its room, or its id if it has no name. */
 export function deviceName(id: string, { facts }: Pick<CheckPorts, 'facts'>): string {
   const device = facts.namedDevice(id);
   return deviceText(id, device ? [device] : []);
@@ -66,10 +72,6 @@ export function deviceName(id: string, { facts }: Pick<CheckPorts, 'facts'>): st
 /** Returns what a sensor measures, such as `Hall sensor temperature`; its id for a sensor that is gone. */
 export function sensorName(id: string, { readings }: Pick<CheckPorts, 'readings'>): string {
   return readings.current(parseSensorId(id))?.sensor.title ?? id;
-}
-
-export function targetsOf(devices: readonly string[], ports: NamePorts): Finding['targets'] {
-  return [...new Set(devices)].map((id) => ({ id, name: deviceName(id, ports) }));
 }
 
 /** Returns what a step does to its target, such as `Turn off Hall lamp (hall)`. */

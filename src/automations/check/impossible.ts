@@ -2,7 +2,7 @@ import { parseDeviceId, parseSensorId } from '../../core/devices/device-names.ts
 import type { CheckPorts } from '../automation-ports.ts';
 import type { Condition } from '../plan/condition-schema.ts';
 import type { Behaviour } from './behaviour.ts';
-import { automationNames, deviceName, type Finding, quotedName, sensorName, targetsOf, timelineEntry } from './finding.ts';
+import { deviceName, type Finding, findingOf, quotedName, sensorName, timelineEntry } from './finding.ts';
 import { both, isPossible, type Situation, situationsOf } from './situations.ts';
 import type { Start } from './starts.ts';
 import { between, commonRange, exactly, isNoValue, joinedRange, rangeText, type ValueRange } from './value-range.ts';
@@ -13,14 +13,14 @@ export function neverHolding(behaviour: Behaviour, ports: CheckPorts): readonly 
   const { conditions } = behaviour.automation.plan;
   const whole = situationsOf(conditions, ports);
   if (!whole.some(isPossible))
-    return [findingOf(behaviour, { kind: 'never_holds', ports, sentence: clashSentence(whole, ports), devices: [] })];
+    return [impossibleFinding(behaviour, { kind: 'never_holds', ports, sentence: clashSentence(whole, ports), devices: [] })];
   const dead = behaviour.starts.filter(({ own, situations }) => isPossible(own) && situations.length === 0);
   return dead.map((start) => {
     const sentence = `${triggerText(start, ports)} it never runs, because a condition does not hold then: ${clashSentence(
       whole.map((situation) => both(start.own, situation)),
       ports,
     )}`;
-    return findingOf(behaviour, { kind: 'never_holds', ports, sentence, devices: [] });
+    return impossibleFinding(behaviour, { kind: 'never_holds', ports, sentence, devices: [] });
   });
 }
 
@@ -45,7 +45,7 @@ export function neverComing(behaviour: Behaviour, ports: CheckPorts): readonly F
   const triggers = behaviour.automation.plan.triggers.flatMap((trigger) => obstacle(trigger, ports) ?? []);
   const conditions = behaviour.automation.plan.conditions.flatMap((condition) => obstacle(condition, ports) ?? []);
   return [...triggers, ...conditions].map(({ why, device }) =>
-    findingOf(behaviour, { kind: 'never_comes', ports, sentence: why, devices: [device] }),
+    impossibleFinding(behaviour, { kind: 'never_comes', ports, sentence: why, devices: [device] }),
   );
 }
 
@@ -114,15 +114,17 @@ interface Impossible {
   readonly ports: CheckPorts;
 }
 
-function findingOf(behaviour: Behaviour, { kind, sentence, devices, ports }: Impossible): Finding {
-  const fix = kind === 'never_holds' ? 'Change the condition, or take it out' : 'Name another sensor, device, event or value';
-  return {
-    kind,
-    severity: 'warning',
-    automations: automationNames(behaviour),
-    targets: targetsOf(devices, ports),
-    timeline: [timelineEntry(behaviour, 'nothing', NEVER)],
-    sentence: `${quotedName(behaviour.automation)}: ${sentence}`,
-    fix,
-  };
+function impossibleFinding(behaviour: Behaviour, { kind, sentence, devices, ports }: Impossible): Finding {
+  return findingOf(
+    {
+      kind,
+      severity: 'warning',
+      behaviours: [behaviour],
+      devices,
+      timeline: [timelineEntry(behaviour, 'nothing', NEVER)],
+      sentence: `${quotedName(behaviour.automation)}: ${sentence}`,
+      fix: kind === 'never_holds' ? 'Change the condition, or take it out' : 'Name another sensor, device, event or value',
+    },
+    ports,
+  );
 }

@@ -1,7 +1,7 @@
 import type { CheckPorts } from '../automation-ports.ts';
 import type { Act } from './acts.ts';
 import { type Behaviour, timesOfAct } from './behaviour.ts';
-import { actText, automationNames, type Finding, quotedName, sensorName, targetsOf, timelineEntry } from './finding.ts';
+import { actText, type Finding, findingOf, quotedName, sensorName, timelineEntry } from './finding.ts';
 import type { Influence, Influences } from './influences.ts';
 import { both, isPossible, type Situation } from './situations.ts';
 import type { Start } from './starts.ts';
@@ -14,7 +14,7 @@ const MAX_LENGTH = 4;
 const MAX_RUNS = 400;
 
 /** What the search needs to know besides the automation. */
-export interface LoopPorts extends Pick<CheckPorts, 'facts' | 'readings'> {
+interface LoopPorts extends Pick<CheckPorts, 'facts' | 'readings'> {
   readonly influences: Influences;
 }
 
@@ -50,7 +50,7 @@ export function loopsOf(candidate: Behaviour, all: readonly Behaviour[], ports: 
   );
   const search = new LoopSearch(candidate, watchers, ports.influences);
   const path = search.find();
-  return path ? [findingOf(path, ports)] : [];
+  return path ? [loopFinding(path, ports)] : [];
 }
 
 type Watchers = ReadonlyMap<string, readonly { readonly behaviour: Behaviour; readonly start: Start }[]>;
@@ -178,28 +178,33 @@ function narrowed(known: ValueRange | undefined, range: ValueRange): ValueRange 
   return isWithin(known, range) ? known : commonRange(known, range);
 }
 
-function findingOf(path: readonly PathStep[], ports: LoopPorts): Finding {
+function loopFinding(path: readonly PathStep[], ports: LoopPorts): Finding {
   const behaviours = path.map(({ behaviour }) => behaviour);
-  const [first] = path;
   const isCertain = path.every(({ influence }) => influence.how === 'shows');
-  const names = automationNames(...behaviours);
-  const itself = names.length === 1;
-  const ways = path.map(
-    ({ behaviour, act, influence }) =>
-      `${quotedName(behaviour.automation)} does: ${actText(act, ports)}, which changes ${sensorName(influence.fact.replace(/^reading /, ''), ports)}`,
+  const isAlone = new Set(behaviours).size === 1;
+  return findingOf(
+    {
+      kind: 'loop',
+      severity: isCertain ? 'warning' : 'note',
+      behaviours,
+      devices: path.map(({ act }) => act.device),
+      timeline: path.map(({ behaviour, act }) => timelineEntry(behaviour, actText(act, ports), timesOfAct(behaviour, act))),
+      sentence: `${whoLoops(behaviours)}: ${path.map((step) => wayText(step, ports)).join('; ')}`,
+      fix: isAlone
+        ? 'Let the trigger compare with a value that the automation itself does not bring about'
+        : 'Take one of the triggers out, give it a condition, or put the limits further apart',
+    },
+    ports,
   );
-  return {
-    kind: 'loop',
-    severity: isCertain ? 'warning' : 'note',
-    automations: names,
-    targets: targetsOf(
-      path.map(({ act }) => act.device),
-      ports,
-    ),
-    timeline: path.map(({ behaviour, act }) => timelineEntry(behaviour, actText(act, ports), timesOfAct(behaviour, act))),
-    sentence: `${itself && first ? `${quotedName(first.behaviour.automation)} sets itself off again and again` : 'They set each other off again and again'}: ${ways.join('; ')}`,
-    fix: itself
-      ? 'Let the trigger compare with a value that the automation itself does not bring about'
-      : 'Take one of the triggers out, give it a condition, or put the limits further apart',
-  };
+}
+
+function whoLoops(behaviours: readonly Behaviour[]): string {
+  const [only, ...others] = new Set(behaviours);
+  if (!only || others.length > 0) return 'They set each other off again and again';
+  return `${quotedName(only.automation)} sets itself off again and again`;
+}
+
+function wayText({ behaviour, act, influence }: PathStep, ports: LoopPorts): string {
+  const sensor = sensorName(influence.fact.replace(/^reading /, ''), ports);
+  return `${quotedName(behaviour.automation)} does: ${actText(act, ports)}, which changes ${sensor}`;
 }

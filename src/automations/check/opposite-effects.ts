@@ -1,11 +1,11 @@
 import type { CheckPorts } from '../automation-ports.ts';
 import { type Act, areExclusive } from './acts.ts';
-import { actTimes, type Behaviour, timesOfAct } from './behaviour.ts';
-import { actText, automationNames, contentText, deviceName, type Finding, quotedName, targetsOf, timelineEntry } from './finding.ts';
+import { type Behaviour, timesOfAct } from './behaviour.ts';
+import { actText, contentText, deviceName, type Finding, findingOf, quotedName, timelineEntry } from './finding.ts';
 import { areCompatible } from './situations.ts';
 import type { Start } from './starts.ts';
 import { areStages } from './value-range.ts';
-import { intersection, isEmpty, NEVER, timesText, union, type WeekTimes } from './week-times.ts';
+import { intersection, isEmpty, later, NEVER, timesText, union, type WeekTimes } from './week-times.ts';
 
 /**
  * Largest effort of all comparisons of one check, in comparisons of two changes. Each other automation gets an equal share of it: the check runs
@@ -32,15 +32,18 @@ function sharedDevices(own: Behaviour, hidden: Behaviour, ports: CheckPorts): re
   return [...new Map(shared.map((act) => [act.device, act])).values()].map((act) => {
     const name = deviceName(act.device, ports);
     const [first, second] = [own, hidden].map(({ automation }) => quotedName(automation));
-    return {
-      kind: 'opposite_effects',
-      severity: 'note',
-      automations: automationNames(own),
-      targets: targetsOf([act.device], ports),
-      timeline: [timelineEntry(own, actText(act, ports), timesOfAct(own, act))],
-      sentence: `${first} and ${second} act on ${name}, and may want different things of it`,
-      fix: `Ask the owner of the hub whether both should act on ${name}`,
-    };
+    return findingOf(
+      {
+        kind: 'opposite_effects',
+        severity: 'note',
+        behaviours: [own],
+        devices: [act.device],
+        timeline: [timelineEntry(own, actText(act, ports), timesOfAct(own, act))],
+        sentence: `${first} and ${second} act on ${name}, and may want different things of it`,
+        fix: `Ask the owner of the hub whether both should act on ${name}`,
+      },
+      ports,
+    );
   });
 }
 
@@ -68,7 +71,7 @@ class Comparison {
       if (known?.severity === 'warning' || !differ(act, other)) continue;
       const meeting = this.#meetingOf(act, other);
       if (!meeting || (known && !meeting.isCertain)) continue;
-      found.set(act.device, findingOf({ behaviour: this.#a, act }, { behaviour: this.#b, act: other }, { meeting, ports }));
+      found.set(act.device, oppositeFinding({ behaviour: this.#a, act }, { behaviour: this.#b, act: other }, { meeting, ports }));
     }
     return [...found.values()];
   }
@@ -112,7 +115,7 @@ class Comparison {
         if (this.#effort <= 0) return times;
         // After a wait, the values of the trigger and of the conditions need not hold any more.
         if (isAtOnce && !areCompatible(one, other)) continue;
-        times = union(times, intersection(actTimes(one, a.act), actTimes(other, b.act)));
+        times = union(times, intersection(later(one.times, a.act.step.delay), later(other.times, b.act.step.delay)));
       }
     }
     return times;
@@ -158,19 +161,22 @@ interface StartedAct {
   readonly act: Act;
 }
 
-function findingOf(a: Side, b: Side, { meeting, ports }: { readonly meeting: Meeting; readonly ports: CheckPorts }): Finding {
+function oppositeFinding(a: Side, b: Side, { meeting, ports }: { readonly meeting: Meeting; readonly ports: CheckPorts }): Finding {
   const [first, second] = [a.behaviour.automation, b.behaviour.automation];
   const name = deviceName(a.act.device, ports);
   const verb = meeting.isCertain ? 'want' : 'may want';
-  return {
-    kind: 'opposite_effects',
-    severity: meeting.isCertain ? 'warning' : 'note',
-    automations: automationNames(a.behaviour, b.behaviour),
-    targets: targetsOf([a.act.device], ports),
-    timeline: [a, b].map(({ behaviour, act }) => timelineEntry(behaviour, actText(act, ports), timesOfAct(behaviour, act))),
-    sentence: `${quotedName(first)} and ${quotedName(second)} ${verb} different things of ${name} ${timesText(meeting.times)}: ${contentText(a.act)} and ${contentText(b.act)}`,
-    fix: `Let only one of them act on ${name} at that time: give one a condition that excludes the other, or another time`,
-  };
+  return findingOf(
+    {
+      kind: 'opposite_effects',
+      severity: meeting.isCertain ? 'warning' : 'note',
+      behaviours: [a.behaviour, b.behaviour],
+      devices: [a.act.device],
+      timeline: [a, b].map(({ behaviour, act }) => timelineEntry(behaviour, actText(act, ports), timesOfAct(behaviour, act))),
+      sentence: `${quotedName(first)} and ${quotedName(second)} ${verb} different things of ${name} ${timesText(meeting.times)}: ${contentText(a.act)} and ${contentText(b.act)}`,
+      fix: `Let only one of them act on ${name} at that time: give one a condition that excludes the other, or another time`,
+    },
+    ports,
+  );
 }
 
 /**
@@ -185,24 +191,27 @@ export function ownOpposites(behaviour: Behaviour, ports: CheckPorts): readonly 
   const name = deviceName(act.device, ports);
   const times = timesOfAct(behaviour, act);
   return [
-    {
-      kind: 'opposite_effects',
-      severity: 'warning',
-      automations: automationNames(behaviour),
-      targets: targetsOf([act.device], ports),
-      timeline: [act, next].map((one) => timelineEntry(behaviour, actText(one, ports), times)),
-      sentence: `${quotedName(behaviour.automation)} sets ${name} twice in one run, without a wait between: ${contentText(act)}, then ${contentText(next)}`,
-      fix: `Take one of the two steps out, or let the automation wait between them`,
-    },
+    findingOf(
+      {
+        kind: 'opposite_effects',
+        severity: 'warning',
+        behaviours: [behaviour],
+        devices: [act.device],
+        timeline: [act, next].map((one) => timelineEntry(behaviour, actText(one, ports), times)),
+        sentence: `${quotedName(behaviour.automation)} sets ${name} twice in one run, without a wait between: ${contentText(act)}, then ${contentText(next)}`,
+        fix: `Take one of the two steps out, or let the automation wait between them`,
+      },
+      ports,
+    ),
   ];
 }
 
 function isUndone(act: Act, next: Act): boolean {
   if (act.step === next.step || !differ(act, next) || areExclusive(act.step, next.step)) return false;
-  const isMeant = devicesOf(act) > 1 && devicesOf(next) < devicesOf(act);
+  const isMeant = deviceCount(act) > 1 && deviceCount(next) < deviceCount(act);
   return !isMeant && act.step.delay.most === next.step.delay.most && act.step.delay.least === next.step.delay.least;
 }
 
-function devicesOf({ step }: Act): number {
+function deviceCount({ step }: Act): number {
   return new Set(step.acts.map(({ device }) => device)).size;
 }

@@ -2,7 +2,7 @@ import { deviceElement } from '../../core/devices/action-descriptions.ts';
 import type { CheckPorts } from '../automation-ports.ts';
 import type { Act } from './acts.ts';
 import { type Behaviour, timesOfAct } from './behaviour.ts';
-import { automationNames, deviceName, type Finding, quotedName, targetsOf, timelineEntry } from './finding.ts';
+import { deviceName, type Finding, findingOf, quotedName, timelineEntry } from './finding.ts';
 import type { Start } from './starts.ts';
 
 /** Switchings per hour that a part of a kind stands for years: relays and motors wear, locks and valves run on batteries. */
@@ -32,7 +32,7 @@ export function wearOf(behaviour: Behaviour, ports: CheckPorts): readonly Findin
     if (!act || found.has(act.device)) continue;
     const perHour = Math.round(runs * changesPerRun(acts));
     const bound = boundOf(act, ports);
-    if (perHour > bound) found.set(act.device, findingOf(behaviour, act, { perHour, bound, ports }));
+    if (perHour > bound) found.set(act.device, wearFinding(behaviour, act, { perHour, bound, ports }));
   }
   return [...found.values()];
 }
@@ -76,15 +76,18 @@ interface Wear {
   readonly ports: CheckPorts;
 }
 
-function findingOf(behaviour: Behaviour, act: Act, { perHour, bound, ports }: Wear): Finding {
+function wearFinding(behaviour: Behaviour, act: Act, { perHour, bound, ports }: Wear): Finding {
   const name = deviceName(act.device, ports);
-  return {
-    kind: 'wear',
-    severity: 'warning',
-    automations: automationNames(behaviour),
-    targets: targetsOf([act.device], ports),
-    timeline: [timelineEntry(behaviour, `${perHour} times an hour`, timesOfAct(behaviour, act))],
-    sentence: `${quotedName(behaviour.automation)} switches ${name} up to ${perHour} times an hour; more than ${bound} an hour wear it`,
-    fix: 'Let it run less often: a longer interval or cooldown_seconds, a smaller max_runs_per_hour, or a limit instead of any change',
-  };
+  return findingOf(
+    {
+      kind: 'wear',
+      severity: 'warning',
+      behaviours: [behaviour],
+      devices: [act.device],
+      timeline: [timelineEntry(behaviour, `${perHour} times an hour`, timesOfAct(behaviour, act))],
+      sentence: `${quotedName(behaviour.automation)} switches ${name} up to ${perHour} times an hour; more than ${bound} an hour wear it`,
+      fix: 'Let it run less often: a longer interval or cooldown_seconds, a smaller max_runs_per_hour, or a limit instead of any change',
+    },
+    ports,
+  );
 }

@@ -42,10 +42,13 @@ function onDay(day: Weekday, from: number, to: number): Span {
   return { from: start + from, to: start + to };
 }
 
+/** Returns the minutes that are in at least one of both sets. */
 export function union(a: WeekTimes, b: WeekTimes): WeekTimes {
+  if (a === ALWAYS || b === ALWAYS) return ALWAYS;
   return normal([...a, ...b]);
 }
 
+/** Returns the minutes that are in both sets. */
 export function intersection(a: WeekTimes, b: WeekTimes): WeekTimes {
   if (a === ALWAYS) return b;
   if (b === ALWAYS) return a;
@@ -68,6 +71,7 @@ export function later(times: WeekTimes, { least, most }: { readonly least: numbe
   return normal(times.map(({ from, to }) => ({ from: from + least, to: to + most })));
 }
 
+/** Returns the number of minutes. */
 export function lengthOf(times: WeekTimes): number {
   return times.reduce((sum, { from, to }) => sum + to - from, 0);
 }
