@@ -86,10 +86,14 @@ const THIS_SYSTEM: System = {
  */
 export function makePrivateDir(dir: string, system: System = THIS_SYSTEM): void {
   const root = system.platform === 'win32' ? folderOfSecrets(dir) : dir;
-  const wasThere = existsSync(root);
-  mkdirSync(root, { recursive: true, mode: 0o700 });
+  const made = mkdirSync(root, { recursive: true, mode: 0o700 });
   if (system.platform !== 'win32') return;
-  restrict(root, system, wasThere);
+  try {
+    restrict(root, system);
+  } catch (error) {
+    if (made !== undefined) rmSync(root, { recursive: true });
+    throw error;
+  }
   mkdirSync(dir, { recursive: true });
 }
 
@@ -99,11 +103,10 @@ function folderOfSecrets(dir: string): string {
   return dir;
 }
 
-function restrict(dir: string, { env, user, run }: System, wasThere: boolean): void {
+function restrict(dir: string, { env, user, run }: System): void {
   try {
     for (const step of restriction(dir, env, user())) run(...step);
   } catch (cause) {
-    if (!wasThere) rmSync(dir, { recursive: true });
     const advice = 'see that LOCALAPPDATA is a folder of a local disk (NTFS)';
     throw new AtmoError('STORAGE_FAILED', `Access to ${dir} cannot be restricted to you with icacls; ${advice}`, { path: dir }, { cause });
   }

@@ -10,11 +10,12 @@ export interface UserIds {
 
 /**
  * Takes the rights of a user for the whole process, without root's groups. Returns a function that gives them back. New files then belong to
- * the user, and a symbolic link cannot lead to a file that the user may not open.
+ * the user, and a symbolic link cannot lead to a file that the user may not open. Without ids, or on Windows, the rights stay as they are.
  */
-function takeRights({ uid, gid }: UserIds): () => void {
+function takeRights(ids: UserIds | undefined): () => void {
   const { geteuid, getegid, getgroups, setegid, seteuid, setgroups } = process;
-  if (!geteuid || !getegid || !getgroups || !setegid || !seteuid || !setgroups) return () => {};
+  if (!ids || !geteuid || !getegid || !getgroups || !setegid || !seteuid || !setgroups) return () => {};
+  const { uid, gid } = ids;
   const before = { uid: geteuid(), gid: getegid(), groups: getgroups() };
   const giveBack = () => {
     seteuid(before.uid);
@@ -32,9 +33,12 @@ function takeRights({ uid, gid }: UserIds): () => void {
   return giveBack;
 }
 
-/** Runs `work` with the rights of a user; with those of this process if `ids` is undefined. `work` must be synchronous. */
+/**
+ * Runs `work` with the rights of a user; with those of this process if `ids` is undefined. `work` must be synchronous, since the rights are
+ * those of the whole process: other code would run with them while `work` waits.
+ */
 export function asUser<Result>(ids: UserIds | undefined, work: () => Result): Result {
-  const giveBack = ids === undefined ? () => {} : takeRights(ids);
+  const giveBack = takeRights(ids);
   try {
     return work();
   } finally {
@@ -42,10 +46,12 @@ export function asUser<Result>(ids: UserIds | undefined, work: () => Result): Re
   }
 }
 
-/** If this process is root, runs `work` as the owner of `path`. Otherwise root would own new files, and the hub could not read them. */
+/**
+ * If this process is root, runs `work` as the owner of `path`. Otherwise root would own new files, and the hub could not read them. The rights
+ * last while `work` waits, so only a command that does nothing else at the same time may call this; a running hub must not.
+ */
 export async function runAsOwnerOf<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
-  const ids = foreignOwnerOf(path);
-  const giveBack = ids === undefined ? () => {} : takeRights(ids);
+  const giveBack = takeRights(foreignOwnerOf(path));
   try {
     return await work();
   } finally {
@@ -71,16 +77,19 @@ export function isOwnFolder(path: string): boolean {
 
 /** Maximum size of a key, token or certificate in bytes. */
 const MAX_BYTES = 64 * 1024;
+/** Windows has neither flag. */
+const { O_NOFOLLOW: NO_LINK = 0, O_NONBLOCK: NO_WAIT = 0 } = constants;
 
 /**
  * Returns the text of a small file. If this process is root and `folder` belongs to another user, who could put a link or a pipe in the
- * place of the file, it is read with the rights of that user, and only if it is that user's file itself. Throws STORAGE_FAILED if it is
- * another thing, and the errors of the file system.
+ * place of the file, it is read with the rights of that user, and only if it is that user's file itself. Throws STORAGE_FAILED if it
+ * is no such file or is too large, and the errors of the file system.
  */
 export function readSmallFile(path: string, folder = dirname(path)): string {
   const owner = foreignOwnerOf(folder);
   return asUser(owner, () => {
-    const descriptor = openPlainly(path, owner !== undefined);
+    // In a folder of this user, a link is one that this user has put there.
+    const descriptor = openWithoutWait(path, owner === undefined ? 0 : NO_LINK);
     try {
       const { size, uid, ...found } = fstatSync(descriptor);
       const isFile = (found.mode & constants.S_IFMT) === constants.S_IFREG;
@@ -92,11 +101,10 @@ export function readSmallFile(path: string, folder = dirname(path)): string {
   });
 }
 
-function openPlainly(path: string, isForeign: boolean): number {
-  // Without O_NONBLOCK, a pipe in the place of the file would keep the command waiting. Windows has neither flag.
-  const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = constants;
+/** Opens a file with further flags of open(2). Without O_NONBLOCK, a pipe in the place of the file would keep the command waiting. */
+function openWithoutWait(path: string, flags: number): number {
   try {
-    return openSync(path, O_RDONLY | O_NONBLOCK | (isForeign ? O_NOFOLLOW : 0));
+    return openSync(path, constants.O_RDONLY | NO_WAIT | flags);
   } catch (cause) {
     throw systemCode(cause) === 'ELOOP' ? notPlain(path) : cause;
   }
