@@ -6,7 +6,7 @@ import type { NoticePublisher, Subject } from './notice-publisher.ts';
 import type { EndCause, NoticeTexts, NoticeWriter } from './texts/notice-texts.ts';
 
 const HOUR_MS = 3_600_000;
-/** How long before the end of an automation the household is told, in milliseconds. */
+/** How long before the end of an automation a notice says so, in milliseconds. */
 const WARN_END_MS = 7 * 24 * HOUR_MS;
 const MAX_PROBLEM = 300;
 
@@ -69,7 +69,7 @@ function subjectsOf(agent: NoticedAgent, nowMs: number): readonly Subject[] {
   const { id, type, createdAtMs } = agent;
   const kind = type === 'automation' ? 'automation' : 'agent';
   const state = stateOf(agent, nowMs);
-  if (state === undefined || (agent.parent !== undefined && !(state === 'ending' && isLongLived(agent)))) return [];
+  if (state === undefined || !isNoticed(agent, state)) return [];
   const path = kind === 'automation' ? '/#/automations' : '/#/agents';
   return [{ kind, name: `${kind}/${id}/${state}/${createdAtMs}`, write: WRITERS[state](agent, kind), path }];
 }
@@ -82,9 +82,9 @@ function stateOf(agent: NoticedAgent, nowMs: number): 'stopped' | 'failing' | 'e
   return isEnding(agent, nowMs) ? 'ending' : undefined;
 }
 
-/** Returns whether an agent was made for more than a week: the end of one that was made for a day needs no notice. */
-function isLongLived({ createdAtMs, expiresAtMs = Infinity }: NoticedAgent): boolean {
-  return expiresAtMs - createdAtMs > WARN_END_MS;
+/** Of an agent that an agent made, only the end counts, and that of one made for a day needs no notice. */
+function isNoticed({ parent, createdAtMs, expiresAtMs = Infinity }: NoticedAgent, state: keyof typeof WRITERS): boolean {
+  return parent === undefined || (state === 'ending' && expiresAtMs - createdAtMs > WARN_END_MS);
 }
 
 type AgentWriter = (agent: NoticedAgent, kind: 'automation' | 'agent') => NoticeWriter;
