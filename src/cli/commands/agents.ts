@@ -108,10 +108,7 @@ const renew = toolCommand({
   tool: 'renew_agent',
   operands: [AGENT],
   options: { ttl: { value: 'TIME', help: 'how long it lives from now on: 24h, 30d, at most 400d' } },
-  params: async (call) => {
-    const ttl = call.text('ttl');
-    return ttl === undefined ? {} : { ttl_seconds: durationSeconds(ttl, '--ttl') };
-  },
+  params: async (call) => lifetime(call),
   sentence: (answer, { operands: [id] }) => `${id} lives ${endOf(answer)}`,
 });
 
@@ -140,7 +137,7 @@ function ended({ success }: JsonObject, call: Invocation): string {
 }
 
 async function spawnParams(call: Invocation): Promise<JsonObject> {
-  const [ttl, file] = [call.text('ttl'), call.text('config')];
+  const file = call.text('config');
   if (file === undefined && !call.isSet('external'))
     throw usage('--config is missing: a file that says what the automation does (docs/automations.md)');
   return {
@@ -148,18 +145,23 @@ async function spawnParams(call: Invocation): Promise<JsonObject> {
     name: call.operand(0),
     permissions: allowed(call),
     ...(file !== undefined && { config: await configIn(file, call) }),
-    ...(ttl !== undefined && { ttl_seconds: durationSeconds(ttl, '--ttl') }),
+    ...lifetime(call),
   };
 }
 
 async function checkParams(call: Invocation): Promise<JsonObject> {
-  const [name, ttl] = [call.text('name'), call.text('ttl')];
+  const name = call.text('name');
   return {
     config: await configIn(call.operand(0), call),
     permissions: allowed(call),
     ...(name !== undefined && { name }),
-    ...(ttl !== undefined && { ttl_seconds: durationSeconds(ttl, '--ttl') }),
+    ...lifetime(call),
   };
+}
+
+function lifetime(call: Invocation): JsonObject {
+  const ttl = call.text('ttl');
+  return ttl === undefined ? {} : { ttl_seconds: durationSeconds(ttl, '--ttl') };
 }
 
 /** Returns the permissions of --allow and of the operands after the first, which a list without commas becomes in a shell. */

@@ -46,14 +46,8 @@ async function applications({ hub }: Invocation): Promise<readonly JsonObject[]>
     return objectsIn(await hub.get(PATH), 'grants');
   } catch (thrown) {
     if (!(thrown instanceof AtmoError && thrown.code === 'NOT_FOUND')) throw thrown;
-    throw new AtmoError(
-      'NOT_SUPPORTED',
-      'This hub gives applications no access: http.oauth is false in its configuration, or it is older',
-      {},
-      {
-        cause: thrown,
-      },
-    );
+    const message = 'This hub gives applications no access: http.oauth is false in its configuration, or it is older';
+    throw new AtmoError('NOT_SUPPORTED', message, {}, { cause: thrown });
   }
 }
 

@@ -5,7 +5,7 @@ import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema, objectOf, present } from '../../core/json.ts';
 import { type Command, HUB_OPTION, type Invocation, usage } from '../command.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
-import { approvalAdvice, errorOf, withQuery } from '../hub/hub-client.ts';
+import { approvalAdvice, errorOf, type Query, withQuery } from '../hub/hub-client.ts';
 import { parseJsonObject, readInput } from '../input.ts';
 import type { Printable } from '../terminal/blocks.ts';
 import { textPairs, textTable } from '../terminal/text-table.ts';
@@ -59,7 +59,7 @@ export const call: Command = {
     const { params, reportsProgress, returns } = await prepare(invocation, tool);
     if (file !== undefined && !mentionsBase64(returns)) throw usage(`${tool} answers no bytes; --json tells all of what it answers`);
     const query = { async: isJob || undefined, wait_for_approval: waits || undefined, hop_limit: invocation.integer('max-hops') };
-    const path = withQuery(`/api/v1/tools/${encodeURIComponent(tool)}/invoke`, query);
+    const path = invokePath(tool, query);
     const timeoutMs = invocation.integer('timeout')?.toString();
     const headers = present({ 'idempotency-key': invocation.text('idempotency-key'), 'x-timeout-ms': timeoutMs });
     const answer = await invocation.output.during(`Calling ${tool}`, ({ step }) => {
@@ -72,16 +72,18 @@ export const call: Command = {
     if (answer.status === 'error') return invocation.output.fail(errorOf(answer, 0), answer);
     const result = answer.result ?? null;
     if (file !== undefined) await writeAnswerBytes(file, base64Fields(returns, result));
-    invocation.output.answer(answer, () => (isJob ? jobText(answer) : answerText(withoutBytes(result, returns, file), answer.trace_id)));
+    invocation.output.answer(answer, () => (isJob ? jobText(answer) : resultText(withoutBytes(result, returns, file), answer.trace_id)));
   },
 };
 
-async function dryRun(invocation: Invocation, tool: string): Promise<number | undefined> {
+async function dryRun(invocation: Invocation, tool: string): Promise<undefined> {
   const { params } = await prepare(invocation, tool);
-  const path = withQuery(`/api/v1/tools/${encodeURIComponent(tool)}/invoke`, { rehearse: true });
-  const answer = await invocation.hub.invoke(path, params, { headers: {} });
+  const answer = await invocation.hub.invoke(invokePath(tool, { rehearse: true }), params, { headers: {} });
   invocation.output.answer(answer, () => rehearsalText(answer));
-  return undefined;
+}
+
+function invokePath(tool: string, query: Query): string {
+  return withQuery(`/api/v1/tools/${encodeURIComponent(tool)}/invoke`, query);
 }
 
 /** Returns the call's parameters. If the tool's definition was loaded, also returns its result schema and whether it reports progress. */
@@ -101,7 +103,7 @@ async function prepare(invocation: Invocation, tool: string) {
 }
 
 /** Returns the result and the trace id of a call, which `atmo undo` takes. */
-function answerText(result: Json, trace: Json | undefined): Printable {
+function resultText(result: Json, trace: Json | undefined): Printable {
   const shownTrace = textPairs({ trace });
   if (!isJsonObject(result)) return [`${JSON.stringify(result, null, 2)}\n`, shownTrace];
   const members = membersText(result);

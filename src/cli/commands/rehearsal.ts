@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, objectOf } from '../../core/json.ts';
+import { type Json, type JsonObject, objectOf, objectsOf } from '../../core/json.ts';
 import { type Command, HUB_OPTION } from '../command.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
 import type { Printable } from '../terminal/blocks.ts';
@@ -30,7 +30,7 @@ export function rehearsalText(rehearsal: JsonObject): Printable {
 function notesOf(rehearsal: JsonObject): readonly string[] {
   const { error, approval, undo, skipped } = rehearsal;
   const { reason } = objectOf(approval);
-  const skips = skipped === undefined ? [] : objectsIn(rehearsal, 'skipped').map((one) => `Left out: ${one.name}: ${one.reason}`);
+  const skips = objectsOf(skipped).map((one) => `Left out: ${one.name}: ${one.reason}`);
   const { possible, reason: why } = objectOf(undo);
   const wouldRun = error === undefined;
   return [

@@ -20,8 +20,8 @@ const UNTRUSTED = /^(UNABLE_TO_|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED|CERT_|ER
  */
 export function trustedAuthority(env: CliIo['env'], url: URL): string | undefined {
   const pinned = pinFile(env, url);
-  const folders = [[dirname(pinned), pinned], ...stateDirs(env).map((dir) => [dir, join(dir, 'tls/ca.crt')])] as const;
-  for (const [folder = '', file = ''] of folders) {
+  const ofHubs = stateDirs(env).map((folder) => ({ folder, file: join(folder, 'tls/ca.crt') }));
+  for (const { folder, file } of [{ folder: dirname(pinned), file: pinned }, ...ofHubs]) {
     try {
       if (existsSync(file)) return readSmallFile(file, folder);
     } catch {
