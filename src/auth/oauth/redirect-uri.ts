@@ -1,5 +1,5 @@
 import { oauthError } from '../../core/auth/oauth.ts';
-import { isKnownPrivateUri, isLoopbackHost, isPrivateScheme } from '../../core/auth/redirect-address.ts';
+import { isKnownPrivateUri, isLoopbackRedirectHost, isPrivateScheme } from '../../core/auth/redirect-address.ts';
 
 const MAX_LENGTH = 1_024;
 /** Characters of a URI (RFC 3986 §2). Spaces, quotation marks, control characters and everything beyond ASCII are no part of one. */
@@ -45,7 +45,7 @@ export function redirectWith(uri: string, parameters: Readonly<Record<string, st
 }
 
 function isLoopbackHttp({ protocol, hostname }: URL): boolean {
-  return protocol === 'http:' && isLoopbackHost(hostname);
+  return protocol === 'http:' && isLoopbackRedirectHost(hostname);
 }
 
 /** Replaces the port behind the host. The rest stays as it was written, since it has to match exactly. */

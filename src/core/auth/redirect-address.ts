@@ -9,8 +9,11 @@ export function isKnownPrivateUri(uri: string): boolean {
   return KNOWN_PRIVATE_URIS.includes(uri);
 }
 
-/** Returns whether a host, as `URL.hostname` has it, is the machine of the browser itself (RFC 8252 §7.3). */
-export function isLoopbackHost(hostname: string): boolean {
+/**
+ * Returns whether a host, as `URL.hostname` has it, is one of the three by which an answer goes to the machine of the browser itself (RFC 8252
+ * §7.3 and §8.3). The rest of 127.0.0.0/8 does not count.
+ */
+export function isLoopbackRedirectHost(hostname: string): boolean {
   return LOOPBACK_HOSTS.includes(hostname);
 }
 
@@ -32,5 +35,5 @@ export function isAnswerAddress(uri: string): boolean {
  * is the host or scheme that a person is shown.
  */
 export function isOnThisMachine(redirectHost: string): boolean {
-  return redirectHost.endsWith(':') || isLoopbackHost(redirectHost.replace(/:\d+$/, ''));
+  return redirectHost.endsWith(':') || isLoopbackRedirectHost(redirectHost.replace(/:\d+$/, ''));
 }
