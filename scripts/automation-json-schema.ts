@@ -28,7 +28,9 @@ export function automationJsonSchema(): string {
         type: 'object',
         required: ['param'],
         additionalProperties: false,
-        properties: { param: { type: 'string', pattern: '^[a-z][a-z0-9_]{0,31}$', description: 'A parameter of the automation' } },
+        properties: {
+          param: { type: 'string', ...objectOf(PARAMETERS_SCHEMA.propertyNames), description: 'A parameter of the automation' },
+        },
       },
     },
   };
