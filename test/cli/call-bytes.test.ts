@@ -35,7 +35,12 @@ describe('atmo call --output', () => {
       expect(await run('call', 'snap', '--output', file)).toMatchObject({ code: 0, err: '' });
       expect(readFileSync(file).equals(PICTURE)).toBe(true);
       const { out } = await run('call', 'snap', 'note=x', '--output', `${dir}/two.jpg`);
-      expect(out).toContain(`format  jpeg\nimage   900 bytes in ${dir}/two.jpg\n`);
+      expect(out.split('\n')).toEqual([
+        'format  jpeg',
+        `image   900 bytes in ${dir}/two.jpg`,
+        expect.stringMatching(/^trace {3}[0-9a-f]{32}$/),
+        '',
+      ]);
       const whole = (await run('call', 'snap', '--output', `${dir}/three.jpg`, '--json')).json();
       expect(whole.result).toEqual({ format: 'jpeg', image: PICTURE.toString('base64') });
     }));
@@ -73,7 +78,7 @@ describe('atmo call --output', () => {
 test('without --output people see the number of bytes, and short ones unchanged', async () => {
   const { run } = makeHome();
   const { out } = await run('call', 'snap', 'small=true');
-  expect(out).toMatch(/^format +jpeg\nimage +900 bytes; --output FILE writes them into a file\nthumb +AAEC\n/);
+  expect(out).toMatch(/^format +jpeg\nimage +900 bytes; --output FILE writes them into a file\nthumb +AAEC\ntrace +[0-9a-f]{32}\n$/);
   expect((await run('call', 'snap', 'small=true', '--json')).json().result.image).toHaveLength(1_200);
 });
 
