@@ -3,11 +3,12 @@ import { isoTime, parseIsoTime } from '../../core/clock.ts';
 import { type JsonObject, present } from '../../core/json.ts';
 import { defineTool, INSTANT, p, resultSchema, TEXT } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { FLAG_VALUE, IDENTIFIER } from '../plan/schema-parts.ts';
 import type { Flag, FlagStore, FlagValue } from './flag-store.ts';
 
 const COMMON = { category: 'managing', capabilities: ['agent_runtime'], isIdempotent: true, preferLocal: true } as const;
-const flagName = p.string({ description: 'Name, such as vacation_mode', pattern: '^[a-z][a-z0-9_]{0,31}$' });
-const VALUE = { type: ['boolean', 'number', 'string'], maxLength: 160, description: 'Its value' };
+const flagName = p.string({ description: 'Name, such as vacation_mode', pattern: IDENTIFIER });
+const VALUE = { ...FLAG_VALUE, description: 'Its value' };
 const FLAG = {
   type: 'object',
   required: ['flag', 'value', 'set_by', 'since'],

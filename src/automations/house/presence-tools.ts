@@ -1,3 +1,4 @@
+import { PERSON_NAME } from '../../core/auth/approvals.ts';
 import type { PeopleDirectory } from '../../core/auth/people.ts';
 import { isoTime } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
@@ -27,7 +28,7 @@ function setPresenceTool(presences: PresenceStore, people: KnownPeople): Registe
       permissions: ['presence:set:{person}'],
       tags: TAGS,
       parameters: {
-        person: p.string({ description: 'Name of the person, as list_people tells it', pattern: '^[a-z0-9][a-z0-9._-]{0,31}$' }),
+        person: p.string({ description: 'Name of the person, as list_people tells it', pattern: PERSON_NAME.source }),
         presence: p.enum(['home', 'away'], { description: 'Where the person is now' }),
       },
       returns: resultSchema({ changed: { type: 'boolean', description: 'False when it was known before' } }),

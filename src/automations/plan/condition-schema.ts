@@ -6,16 +6,17 @@ import {
   days,
   deviceId,
   expressionText,
+  FLAG_VALUE,
+  identifier,
   offset,
   person,
-  plainName,
   SUN_EVENTS,
   strictBranches,
   timeZone,
 } from './schema-parts.ts';
 
 /** Largest number of conditions in one list. */
-export const MAX_CONDITIONS = 16;
+const MAX_CONDITIONS = 16;
 /** Greatest depth of conditions within `and`, `or` and `not`. */
 export const MAX_CONDITION_DEPTH = 4;
 
@@ -49,8 +50,8 @@ export const SIMPLE_CONDITIONS = {
   flag: {
     required: ['flag'],
     properties: {
-      flag: plainName('For flag: its name, such as vacation_mode'),
-      is: { type: ['boolean', 'number', 'string'], maxLength: 160, description: 'For flag: its value; true when absent' },
+      flag: identifier('For flag: its name, such as vacation_mode'),
+      is: { ...FLAG_VALUE, description: 'For flag: its value; true when absent' },
     },
   },
   reachability: {

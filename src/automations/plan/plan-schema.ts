@@ -1,7 +1,7 @@
 import type { FileValue } from '../../core/config/config-section.ts';
 import type { JsonSchema } from '../../core/json.ts';
 import { COMPOSITE_TYPES, CONDITIONS_SCHEMA, type Condition, SIMPLE_CONDITIONS } from './condition-schema.ts';
-import { byType, LONGEST_SECONDS, type Variants } from './schema-parts.ts';
+import { byType, IDENTIFIER, LONGEST_SECONDS, type Variants } from './schema-parts.ts';
 import { STEP_MEMBERS, STEP_TYPES, STEPS_SCHEMA, type Step } from './step-schema.ts';
 import { TRIGGERS, type Trigger } from './trigger-schema.ts';
 
@@ -54,7 +54,7 @@ export interface AutomationPlan {
 export const PARAMETERS_SCHEMA: JsonSchema = {
   type: 'object',
   maxProperties: 32,
-  propertyNames: { pattern: '^[a-z][a-z0-9_]{0,31}$' },
+  propertyNames: { pattern: IDENTIFIER },
   additionalProperties: PARAMETER,
   description: 'Values that can be changed later with adjust_threshold; {"param": "NAME"} stands for one of them',
 };

@@ -1,6 +1,8 @@
+import { PERSON_NAME } from '../../core/auth/approvals.ts';
 import { WEEKDAYS } from '../../core/clock.ts';
 import type { FileValue } from '../../core/config/config-section.ts';
 import type { JsonSchema } from '../../core/json.ts';
+import { WRITTEN_LINE } from '../../core/untrusted-text.ts';
 
 /** Longest time in seconds that a trigger, a condition or a step of an automation names: a day. Only a flag may last longer. */
 export const LONGEST_SECONDS = 86_400;
@@ -18,9 +20,17 @@ export const CLOCK_TIME = {
 /** Returns the schema of a text of at most 160 characters. */
 export const shortText = (description: string) => ({ type: 'string', minLength: 1, maxLength: 160, description }) as const;
 
-/** Returns the schema of a name of a flag or a webhook. */
-export const plainName = (description: string) =>
-  ({ type: 'string', pattern: '^[a-z][a-z0-9_]{0,31}$', maxLength: 32, description }) as const;
+/** Pattern of the name of a parameter, a flag or a webhook. */
+export const IDENTIFIER = '^[a-z][a-z0-9_]{0,31}$';
+
+/** Returns the schema of the name of a flag or a webhook. */
+export const identifier = (description: string) => ({ type: 'string', pattern: IDENTIFIER, maxLength: 32, description }) as const;
+
+/** Pattern of the name of an agent for people: a single line of visible characters without a slash. */
+export const DISPLAY_NAME = `^(?!.*/)${WRITTEN_LINE.slice(1)}`;
+
+/** Members of the schema of a flag's value. */
+export const FLAG_VALUE = { type: ['boolean', 'number', 'string'], maxLength: 160 } as const;
 
 export const days = {
   type: 'array',
@@ -47,14 +57,14 @@ export const SUN_EVENTS = ['sunrise', 'sunset', 'dawn', 'dusk'] as const;
 export type SunEvent = (typeof SUN_EVENTS)[number];
 
 /** Greatest distance in minutes from an event of the sun. */
-export const MAX_OFFSET_MINUTES = 720;
+const MAX_OFFSET_MINUTES = 720;
 
 /** Returns the schema of a distance in minutes from an event of the sun. */
 export const offset = (description: string) =>
   ({ type: 'integer', minimum: -MAX_OFFSET_MINUTES, maximum: MAX_OFFSET_MINUTES, description }) as const;
 
 /** Schema of the name of a person of the household. */
-export const person = { type: 'string', pattern: '^[a-z0-9][a-z0-9._-]{0,31}$', maxLength: 32, description: 'Name of a person' } as const;
+export const person = { type: 'string', pattern: PERSON_NAME.source, maxLength: 32, description: 'Name of a person' } as const;
 
 /** Schema of an expression in the Common Expression Language. */
 export const expressionText = { type: 'string', minLength: 1, maxLength: 500, description: 'Expression in CEL' } as const;

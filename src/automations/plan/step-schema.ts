@@ -2,16 +2,16 @@ import type { FileValue } from '../../core/config/config-section.ts';
 import type { Json, JsonSchema } from '../../core/json.ts';
 import { type Condition, simpleConditions } from './condition-schema.ts';
 import { referencesIn } from './references.ts';
-import { LONGEST_FLAG_SECONDS, LONGEST_SECONDS, plainName, shortText, strictBranches } from './schema-parts.ts';
+import { FLAG_VALUE, identifier, LONGEST_FLAG_SECONDS, LONGEST_SECONDS, shortText, strictBranches } from './schema-parts.ts';
 
 /** Largest number of steps in an automation, at all depths. */
 export const MAX_STEPS = 64;
 /** Largest number of steps in one list. */
-export const MAX_LISTED = 16;
+const MAX_LISTED = 16;
 /** Greatest depth of steps within `choose`, `repeat` and `parallel`. */
 export const MAX_STEP_DEPTH = 4;
 /** Largest number of repetitions of a `repeat`. */
-export const MAX_REPETITIONS = 100;
+const MAX_REPETITIONS = 100;
 
 export const ACTION = {
   tool: shortText('Name of the tool to call'),
@@ -39,8 +39,8 @@ const SIMPLE_STEPS = {
   set_flag: {
     required: ['flag', 'value'],
     properties: {
-      flag: plainName('For set_flag: name of a flag of the house, such as vacation_mode'),
-      value: { type: ['boolean', 'number', 'string', 'object'], maxLength: 160, description: 'For set_flag: its new value' },
+      flag: identifier('For set_flag: name of a flag of the house, such as vacation_mode'),
+      value: { ...FLAG_VALUE, type: [...FLAG_VALUE.type, 'object'], description: 'For set_flag: its new value' },
       for_seconds: { type: 'number', minimum: 1, maximum: LONGEST_FLAG_SECONDS, description: 'For set_flag: it ends after this time' },
       until: { type: 'string', format: 'date-time', description: 'For set_flag: it ends at this time' },
     },

@@ -4,10 +4,10 @@ import {
   comparison,
   days,
   deviceId,
+  identifier,
   LONGEST_SECONDS,
   offset,
   person,
-  plainName,
   SUN_EVENTS,
   shortText,
   timeZone,
@@ -60,7 +60,7 @@ export const TRIGGERS = {
     },
   },
   hub_start: { required: [], properties: {} },
-  webhook: { required: ['name'], properties: { name: plainName('For webhook: its name, the last part of its address') } },
+  webhook: { required: ['name'], properties: { name: identifier('For webhook: its name, the last part of its address') } },
   decision: {
     required: ['decision'],
     properties: {
