@@ -1,4 +1,7 @@
 import { agentTools } from '../src/automations/agent-tools.ts';
+import { checkAutomationTool } from '../src/automations/check/check-tools.ts';
+import { flagTools } from '../src/automations/house/flag-tools.ts';
+import { presenceTools } from '../src/automations/house/presence-tools.ts';
 import { registrationTools } from '../src/calls/builtin/registration-tools.ts';
 import { jobTools } from '../src/calls/jobs/job-directory.ts';
 import { authTools } from '../src/hub/tool-services.ts';
@@ -26,6 +29,9 @@ export const ownTools: readonly RegisteredTool[] = [
   ...authTools(anything, anything, anything),
   ...meshTools(anything),
   ...agentTools(anything, anything),
+  checkAutomationTool(anything, anything),
+  ...flagTools(anything, anything),
+  ...presenceTools(anything, anything),
   ...registrationTools(anything),
   ...deviceAdminTools(anything),
   ...homeNameTools(anything),

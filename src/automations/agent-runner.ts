@@ -7,12 +7,13 @@ import {
   type TokenAuthority,
 } from '../core/auth/principal.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
-import type { Json } from '../core/json.ts';
-import type { Service } from '../core/lifecycle.ts';
+import type { Json, JsonObject } from '../core/json.ts';
+import { oncePerObject, type Service } from '../core/lifecycle.ts';
 import { atWallTime } from '../core/local-time.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import { tokenState } from '../tools/builtin/token-tools.ts';
 import type { ReferringText } from '../tools/names/name-references.ts';
+import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import { type AgentRecord, type AgentStatus, AgentStore, type AgentType, type EndCause, isLiving } from './agent-store.ts';
 import { Automation, type AutomationPorts } from './automation.ts';
 import { checkActions, requireVisible } from './automation-access.ts';
@@ -23,22 +24,15 @@ import { childId, idPartOf, requireAgentCapacity, requireOwnPermissions } from '
 import { lifetimeOf, TokenRenewal } from './token-renewal.ts';
 import { EventIndex } from './triggers/watch.ts';
 
-/** The parts of the hub that its agents use. */
-export interface AgentParts
-  extends Pick<AutomationPorts, 'clock' | 'logger' | 'events' | 'time' | 'pipeline' | 'house'>,
-    Omit<AccessPorts, 'readings' | 'house' | 'clock'> {
-  readonly readings: AutomationPorts['readings'];
-  readonly store: KeyValueStore;
-  readonly tokens: TokenAuthority;
-}
+/** The parts of the hub against which automations are checked, and those that they use. */
+export type AgentParts = AccessPorts &
+  Omit<AutomationPorts, 'agents' | 'index' | 'onTokenEnded'> & {
+    readonly store: KeyValueStore;
+    readonly tokens: TokenAuthority;
+  };
 
 /** Longest body of a webhook, in characters of JSON. */
 const MAX_WEBHOOK_LENGTH = 4_096;
-
-interface AgentOptions {
-  /** IANA time zone for automations that name no zone; the machine's zone if absent. */
-  readonly timeZone?: string;
-}
 
 /** How an agent ends: `by` a caller who asked for it, or by itself from a `cause`. */
 type AgentEnd = { readonly status: Extract<AgentStatus, 'killed' | 'expired'>; readonly reason: string } & (
@@ -57,9 +51,11 @@ export class AgentRunner implements Service {
   readonly #agents: AgentStore;
   readonly #renewal: TokenRenewal;
   readonly #running = new Map<string, { readonly automation: Automation | undefined; readonly cancelExpiry: () => void }>();
+  // Each list and each check needs the plans of all automations. A changed configuration is a new object.
+  readonly #knownPlan = oncePerObject((config: JsonObject) => planOrNone(config, this.#parts.validator));
   #unsubscribe: (() => void) | undefined;
 
-  constructor(parts: AgentParts, options: AgentOptions = {}) {
+  constructor(parts: AgentParts) {
     this.#agents = new AgentStore(parts);
     this.#parts = {
       clock: parts.clock,
@@ -78,7 +74,7 @@ export class AgentRunner implements Service {
       tokens: parts.tokens,
       agents: this.#agents,
       index: new EventIndex(parts.events),
-      timeZone: options.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
+      timeZone: parts.timeZone,
       onTokenEnded: (id, code, message) => this.#onTokenEnded(id, code, message),
     };
     const { clock, logger, time, tokens } = parts;
@@ -205,6 +201,11 @@ export class AgentRunner implements Service {
   referringTexts(): readonly ReferringText[] {
     const kindOf = (type: AgentType) => (type === 'automation' ? 'automation' : 'agent');
     return this.#agents.living().map(({ id, type, config }) => ({ kind: kindOf(type), id, content: config }));
+  }
+
+  /** Returns the plan of an automation; undefined for a stored configuration that this version cannot read any more. */
+  planOf({ config }: Pick<AgentRecord, 'config'>): AutomationPlan | undefined {
+    return this.#knownPlan(config);
   }
 
   parametersOf({ config }: AgentRecord): Readonly<Record<string, Json>> {
@@ -428,6 +429,14 @@ export class AgentRunner implements Service {
     const record = this.#agents.get(id);
     if (record) return record;
     throw new AtmoError('NOT_FOUND', `There is no agent ${JSON.stringify(id.slice(0, 100))}; list_agents returns the ids`);
+  }
+}
+
+function planOrNone(config: JsonObject, validator: SchemaValidator): AutomationPlan | undefined {
+  try {
+    return parseAutomation(config, validator);
+  } catch {
+    return undefined;
   }
 }
 

@@ -7,8 +7,10 @@ import type { AgentRunner } from './agent-runner.ts';
 import { AGENT_STATUSES, type AgentType } from './agent-store.ts';
 import type { CheckToolPorts } from './automation-ports.ts';
 import { type AutomationViewPorts, agentView, automationView } from './automation-view.ts';
-import { checkAutomationTool, conflictsOf, FINDINGS, PLAIN_NAME } from './check/check-tools.ts';
+import { conflictsOf } from './check/automation-check.ts';
+import { FINDINGS } from './check/finding.ts';
 import { CONFIG_SCHEMA } from './plan/plan-schema.ts';
+import { DISPLAY_NAME, IDENTIFIER } from './plan/schema-parts.ts';
 import { childId } from './spawn-checks.ts';
 
 const OWN = { category: 'managing', capabilities: ['agent_runtime'], hasSideEffects: true, isIdempotent: true, preferLocal: true } as const;
@@ -20,7 +22,6 @@ const success = { type: 'boolean', description: 'False when it had ended before'
 export function agentTools(runner: AgentRunner, ports: AutomationViewPorts): readonly RegisteredTool[] {
   return [
     spawnAgentTool(runner, ports),
-    checkAutomationTool(runner, ports),
     killAgentTool(runner),
     dismissAgentTool(runner),
     adjustThresholdTool(runner),
@@ -143,7 +144,7 @@ function postToWebhookTool(runner: AgentRunner): RegisteredTool {
       tags: ['automation', 'webhook', 'trigger'],
       parameters: {
         agent_id: agentId,
-        webhook: p.string({ description: 'Name of the webhook, as the trigger has it', pattern: '^[a-z][a-z0-9_]{0,31}$' }),
+        webhook: p.string({ description: 'Name of the webhook, as the trigger has it', pattern: IDENTIFIER }),
         body: p.record({ description: 'What steps read as trigger.body, at most 4 KB' }).optional(),
       },
       returns: resultSchema({
@@ -187,7 +188,7 @@ function listAutomationsTool(runner: AgentRunner, ports: AutomationViewPorts): R
       return {
         automations: automations.map((record) => ({
           ...objectOf(agentView(record, runner)),
-          ...automationView(record, ports),
+          ...automationView(runner.planOf(record), ports),
           renews_itself: record.renewsItself === true,
         })),
       };
@@ -227,9 +228,9 @@ const PARAMETERS = {
     description: 'automation: runs in this hub. Any other word, such as external or researcher: a process elsewhere that holds the token',
     minLength: 1,
     maxLength: 64,
-    pattern: PLAIN_NAME,
+    pattern: DISPLAY_NAME,
   }),
-  name: p.string({ description: 'Name for people; its id is made of it', minLength: 1, maxLength: 64, pattern: PLAIN_NAME }).optional(),
+  name: p.string({ description: 'Name for people; its id is made of it', minLength: 1, maxLength: 64, pattern: DISPLAY_NAME }).optional(),
   config: { ...p.record({ description: 'What it does' }).optional(), schema: CONFIG_SCHEMA },
   permissions: p
     .array(p.string({ description: 'Such as sensor:read:* or device:control:@type/light', maxLength: 320 }), {

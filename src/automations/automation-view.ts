@@ -2,16 +2,14 @@ import { isoTime } from '../core/clock.ts';
 import { isJsonObject, type Json, type JsonObject, objectOf } from '../core/json.ts';
 import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
 import { copyJson, snakeJson } from '../tools/schema/plain-json.ts';
-import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import type { AgentRunner } from './agent-runner.ts';
 import { type AgentRecord, shownStatus } from './agent-store.ts';
 import type { CheckToolPorts } from './automation-ports.ts';
-import { planOf } from './check/automation-check.ts';
+import type { AutomationPlan } from './plan/plan-schema.ts';
 import { type Action, isAction, type Step } from './plan/step-schema.ts';
 
 /** The parts of the hub that describe an automation. */
 export interface AutomationViewPorts extends CheckToolPorts {
-  readonly validator: SchemaValidator;
   readonly registry: Pick<ToolDirectory, 'find'>;
 }
 
@@ -45,9 +43,8 @@ export function agentView(record: AgentRecord, runner: AgentRunner): Json {
 /** Parameters that name what an action acts on. All others are not shown, because any of them may be a secret. */
 const TARGETS = ['device_id', 'device_ids', 'area', 'scene', 'scene_id'];
 
-/** Returns what an automation waits for and what it calls. An action has the tool's title, and of its parameters only the targets. */
-export function automationView({ config }: AgentRecord, { validator, registry }: AutomationViewPorts): JsonObject {
-  const plan = planOf(config, validator);
+/** Returns what an automation waits for and what it calls, by its plan. An action has the tool's title, and of its parameters only the targets. */
+export function automationView(plan: AutomationPlan | undefined, { registry }: AutomationViewPorts): JsonObject {
   return {
     triggers: copyJson(plan?.triggers ?? []),
     conditions: copyJson(plan?.conditions ?? []),

@@ -1,16 +1,8 @@
 import { readOwnerSecret } from '../auth/secret-file.ts';
-import { AgentRunner } from '../automations/agent-runner.ts';
-import { agentTools } from '../automations/agent-tools.ts';
-import { type CheckPorts, type DeviceValues, NO_DEVICE_VALUES } from '../automations/automation-ports.ts';
-import { flagTools } from '../automations/house/flag-tools.ts';
-import { House } from '../automations/house/house.ts';
-import { presenceTools } from '../automations/house/presence-tools.ts';
-import type { Place } from '../automations/triggers/sun-times.ts';
 import { jobTools } from '../calls/jobs/job-directory.ts';
 import type { CallPipeline } from '../calls/pipeline.ts';
 import { unknownToolNames } from '../calls/stages/authorization.ts';
 import { type AnyTool, registerAnyTool, ToolOrchestrator } from '../calls/tool-orchestrator.ts';
-import type { PositionSource } from '../connectors/location/location-config.ts';
 import { openProgramSandbox } from '../connectors/sandbox/bubblewrap-sandbox.ts';
 import type { Principal } from '../core/auth/principal.ts';
 import type { Clock } from '../core/clock.ts';
@@ -26,13 +18,13 @@ import { MeshService } from '../mesh/mesh-service.ts';
 import type { MeshHub } from '../mesh/mesh-session.ts';
 import { meshTools } from '../mesh/mesh-tools.ts';
 import type { ConnectionGate, MeshEngine } from '../mesh/transport/mesh-engine.ts';
-import { LocalDeviceGroups } from '../profiles/home/device-groups.ts';
 import { toStorageError } from '../storage/storage-error.ts';
 import { backupTools } from '../tools/builtin/backup-tools.ts';
 import { basicTools } from '../tools/builtin/basic-tools.ts';
 import { sensorTools } from '../tools/builtin/sensor-tools.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import type { ToolRegistry } from '../tools/registry/tool-registry.ts';
+import { openAutomations } from './automations.ts';
 import { openBackups } from './backups.ts';
 import { openBridges } from './bridge.ts';
 import { type HubConfig, missingPaths } from './config/config.ts';
@@ -165,7 +157,8 @@ export class Hub implements Service {
     });
     for (const tool of this.#ownTools) registerAnyTool(services.registry, tool);
     const registrations = await openRegistration(infrastructure, services, { config: this.#config, programs, stack: this.#stack });
-    const runner = await this.#startAgents(infrastructure, services, home?.values);
+    const { location } = this.#config.connectors;
+    const runner = await openAutomations(infrastructure, services, { location, values: home?.values, stack: this.#stack });
     const hubName = this.#config.mesh.name;
     const firstPort = this.#config.matter.bridgePort;
     const bridges = matter && home && openBridges(infrastructure, services, { nodes: matter.bridges, home, hubName, firstPort });
@@ -228,51 +221,6 @@ export class Hub implements Service {
     await this.#stack[Symbol.asyncDispose]();
   }
 
-  async #startAgents(infrastructure: Infrastructure, services: ToolServices, values?: DeviceValues): Promise<AgentRunner> {
-    const { events, readings, store, directory: devices, auth, homeNames } = infrastructure;
-    const { hub: place } = this.#config.connectors.location ?? {};
-    const house = new House({ clock: this.#clock, store, events }, { place: placeOf(place) });
-    await this.#stack.start(house);
-    const runner = new AgentRunner({
-      house,
-      mesh: services.meshProxy,
-      validator: services.validator,
-      pipeline: services.pipeline,
-      tokens: auth.tokens,
-      authorizer: auth.authorizer,
-      time: auth.time,
-      registry: services.tools,
-      clock: this.#clock,
-      logger: this.#logger,
-      events,
-      readings,
-      store,
-      devices,
-    });
-    const check: CheckPorts = {
-      mesh: services.meshProxy,
-      validator: services.validator,
-      authorizer: auth.authorizer,
-      registry: services.tools,
-      rules: auth.rules,
-      clock: this.#clock,
-      timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
-      facts: new LocalDeviceGroups(devices, homeNames),
-      readings,
-      devices,
-      values: values ?? NO_DEVICE_VALUES,
-      house,
-    };
-    const tools = agentTools(runner, { validator: services.validator, registry: services.tools, check, logger: this.#logger });
-    this.#registerAll(services.registry, [
-      ...tools,
-      ...flagTools(house.flags, auth.authorizer),
-      ...presenceTools(house.presences, auth.people),
-    ]);
-    await this.#stack.start(runner);
-    return runner;
-  }
-
   /** Logs a warning for each setting with an unknown tool name. This is no error, since a device with such a tool may be added later. */
   #warnOfUnknownNames(registry: ToolRegistry): void {
     const { disabled, failOver, features } = this.#config.tools;
@@ -321,11 +269,6 @@ export class Hub implements Service {
   #registerAll(registry: ToolRegistry, tools: readonly RegisteredTool[]): void {
     for (const tool of tools) registry.register(tool);
   }
-}
-
-/** Returns the configured coordinates of the hub. A place that only a receiver knows has none. */
-function placeOf({ latitude, longitude }: Partial<PositionSource> = {}): Place | undefined {
-  return latitude === undefined || longitude === undefined ? undefined : { latitude, longitude };
 }
 
 /** Converts an unhandled file system error to STORAGE_FAILED with the name of the file. */

@@ -29,6 +29,8 @@ export interface Infrastructure extends Pick<HubContext, 'clock' | 'logger' | 'e
   /** The Matter devices; undefined if Matter is off. */
   readonly matter: BridgingDeviceSource | undefined;
   readonly directory: DeviceDirectory;
+  /** The types and areas of the devices of this hub. */
+  readonly deviceGroups: LocalDeviceGroups;
   readonly boardDevices: BoardDevices;
   readonly homeNames: StoredHomeNames;
   readonly deviceNames: DeviceNameRegistry;
@@ -81,6 +83,7 @@ export async function openInfrastructure(
   const devices = new CombinedDirectory([matter?.directory ?? NO_DEVICES, boardDevices]);
   const deviceNames = new DeviceNameRegistry(store);
   const homeNames = new StoredHomeNames(store, deviceNames);
+  const deviceGroups = new LocalDeviceGroups(devices, homeNames);
   const shared = {
     clock,
     logger,
@@ -89,7 +92,7 @@ export async function openInfrastructure(
     fileAnchors,
     store,
     snapshotDirectory: directory.snapshots,
-    devices: new LocalDeviceGroups(devices, homeNames),
+    devices: deviceGroups,
     devicesElsewhere: new RemoteDeviceGroups(mesh),
   };
   const settings = { ...config, stateDir: directory.root };
@@ -103,6 +106,7 @@ export async function openInfrastructure(
     readings,
     matter,
     directory: devices,
+    deviceGroups,
     boardDevices,
     homeNames,
     deviceNames,

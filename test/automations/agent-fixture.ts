@@ -2,10 +2,10 @@ import { GrantAuthorizer } from '../../src/auth/grant-authorizer.ts';
 import { AgentRunner } from '../../src/automations/agent-runner.ts';
 import { agentTools } from '../../src/automations/agent-tools.ts';
 import { type CheckPorts, NO_DEVICE_VALUES } from '../../src/automations/automation-ports.ts';
+import { checkAutomationTool } from '../../src/automations/check/check-tools.ts';
 import { flagTools } from '../../src/automations/house/flag-tools.ts';
-import { House } from '../../src/automations/house/house.ts';
+import { House, type Place } from '../../src/automations/house/house.ts';
 import { presenceTools } from '../../src/automations/house/presence-tools.ts';
-import type { Place } from '../../src/automations/triggers/sun-times.ts';
 import { IdempotencyStore } from '../../src/calls/idempotency-store.ts';
 import type { PipelineCollaborators } from '../../src/calls/pipeline-context.ts';
 import type { CallAnswer } from '../../src/calls/request-and-answer.ts';
@@ -86,17 +86,15 @@ export async function agentFixture({
   devices.devices = [makeDevice('lamp'), makeDevice('hall-sensor'), makeDevice('switch')];
   const house = new House({ clock, store, events }, { place });
   await house.start();
-  const runner = new AgentRunner(
-    {
-      house,
-      ...{ clock, store, events, authorizer, devices, logger: silentLogger, tokens: issuer },
-      ...{ registry: fixture.tools, validator: fixture.validator, pipeline: fixture.pipeline },
-      readings: { current: (id: SensorId) => readings.get(id) } as ReadingStore,
-      time: { isTrusted: isTimeTrusted },
-      mesh: NO_OTHERS,
-    },
-    { timeZone },
-  );
+  const runner = new AgentRunner({
+    house,
+    timeZone,
+    ...{ clock, store, events, authorizer, devices, logger: silentLogger, tokens: issuer },
+    ...{ registry: fixture.tools, validator: fixture.validator, pipeline: fixture.pipeline },
+    readings: { current: (id: SensorId) => readings.get(id) } as ReadingStore,
+    time: { isTrusted: isTimeTrusted },
+    mesh: NO_OTHERS,
+  });
   const check: CheckPorts = {
     clock,
     timeZone,
@@ -114,7 +112,8 @@ export async function agentFixture({
       test: () => ({ verdict: { kind: 'allow' }, effects: [] }),
     },
   };
-  const tools = agentTools(runner, { validator: fixture.validator, registry: fixture.tools, check, logger: silentLogger });
+  const ports = { registry: fixture.tools, check, logger: silentLogger };
+  const tools = [...agentTools(runner, ports), checkAutomationTool(runner, ports)];
   const people = { find: (name: string) => PEOPLE.find((person) => person.name === name), list: () => PEOPLE };
   for (const tool of [...tools, ...flagTools(house.flags, authorizer), ...presenceTools(house.presences, people)]) {
     fixture.registry.register(tool);

@@ -2,9 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import type { AgentRunner } from '../../src/automations/agent-runner.ts';
 import { agentTools } from '../../src/automations/agent-tools.ts';
-import type { AutomationViewPorts } from '../../src/automations/automation-view.ts';
+import { checkAutomationTool } from '../../src/automations/check/check-tools.ts';
 import { NO_DEVICES } from '../../src/core/devices/device-directory.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts';
 import { ServiceStack } from '../../src/core/lifecycle.ts';
@@ -56,7 +55,8 @@ const EVERYTHING = {
 const ports = {} as never;
 const ownTools = [
   ...sensorTools(ports),
-  ...agentTools({} as AgentRunner, {} as AutomationViewPorts),
+  ...agentTools(ports, ports),
+  checkAutomationTool(ports, ports),
   ...classTools(ports),
   controlMatterDevice({ ...(ports as object), profiles: { riskOf: () => undefined } } as never),
 ];

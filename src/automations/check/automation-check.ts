@@ -1,10 +1,10 @@
 import type { Principal } from '../../core/auth/principal.ts';
-import type { JsonObject } from '../../core/json.ts';
-import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
+import { toAtmoError } from '../../core/errors.ts';
+import { type JsonObject, objectOf } from '../../core/json.ts';
+import { copyJson } from '../../tools/schema/plain-json.ts';
+import type { AgentRunner } from '../agent-runner.ts';
 import { type AgentRecord, isLiving } from '../agent-store.ts';
-import type { CheckPorts } from '../automation-ports.ts';
-import { parseAutomation } from '../plan/parse-automation.ts';
-import type { AutomationPlan } from '../plan/plan-schema.ts';
+import type { CheckPorts, CheckToolPorts } from '../automation-ports.ts';
 import { type Behaviour, behaviourOf, type CheckedAutomation } from './behaviour.ts';
 import { type Finding, SEVERITIES } from './finding.ts';
 import { neverComing, neverHolding } from './impossible.ts';
@@ -44,30 +44,52 @@ function loops(own: Behaviour, others: readonly Behaviour[], ports: CheckPorts):
   return loopsOf(own, all, { facts: ports.facts, readings: ports.readings, influences: new Influences(all, ports) });
 }
 
+/** The agents of the hub, with the plans of those that are automations. */
+type AgentRecords = Pick<AgentRunner, 'list' | 'records' | 'planOf'>;
+
+interface CheckFor {
+  readonly runner: AgentRecords;
+  readonly by: Principal;
+  readonly ports: CheckToolPorts;
+}
+
 /**
- * Returns the automations of the records that live and are enabled. A stored configuration that this version cannot read is left out: it does
- * not run either. `visible` has the ids of the agents that the caller may see.
+ * Returns the conflicts of an automation that was just made. A check that fails is only logged, because the automation exists by then; the
+ * answer has no conflicts in that case.
  */
-export function livingAutomations(
-  records: readonly AgentRecord[],
-  { visible, validator }: { readonly visible: ReadonlySet<string>; readonly validator: SchemaValidator },
-): readonly CheckedAutomation[] {
-  const running = records.filter((record) => record.type === 'automation' && isLiving(record) && !record.disabled);
-  return running.flatMap(({ id, name, permissions, config }) => {
-    const principal: Principal = { id, kind: 'agent', permissions };
-    const plan = planOf(config, validator);
-    if (!plan) return [];
-    return visible.has(id) ? [{ id, name, plan, principal }] : [{ id, name: HIDDEN, plan, principal, isHidden: true }];
-  });
+export function conflictsOf(record: AgentRecord, { runner, by, ports }: CheckFor): JsonObject[] | undefined {
+  const { id, name, permissions, renewsItself, expiresAtMs } = record;
+  const plan = runner.planOf(record);
+  if (!plan) return undefined;
+  const principal: Principal = { id, kind: 'agent', permissions };
+  try {
+    return conflictsWith({ id, name, plan, principal, ...(!renewsItself && { endsAtMs: expiresAtMs }) }, { runner, by, ports });
+  } catch (thrown) {
+    const { code, message } = toAtmoError(thrown);
+    ports.logger.warn('automation.not_checked', { agent_id: id, code, problem: message });
+    return undefined;
+  }
+}
+
+/** Returns the findings about a candidate together with the automations that live, as an answer has them. */
+export function conflictsWith(candidate: CheckedAutomation, { runner, by, ports: { check } }: CheckFor): JsonObject[] {
+  return checkAutomation(candidate, livingAutomations(runner, by), check).map((finding) => objectOf(copyJson(finding)));
 }
 
 const HIDDEN = 'an automation that you may not see';
 
-/** Returns the plan; undefined for a stored configuration that this version cannot read any more. */
-export function planOf(config: JsonObject, validator: SchemaValidator): AutomationPlan | undefined {
-  try {
-    return parseAutomation(config, validator);
-  } catch {
-    return undefined;
-  }
+/**
+ * Returns the automations that live and are enabled. A stored configuration that this version cannot read is left out: it does not run either.
+ * Of an automation that the caller may not see, the name is hidden.
+ */
+function livingAutomations(runner: AgentRecords, by: Principal): readonly CheckedAutomation[] {
+  const visible = new Set(runner.list(by).map(({ id }) => id));
+  const running = runner.records().filter((record) => record.type === 'automation' && isLiving(record) && !record.disabled);
+  return running.flatMap((record) => {
+    const { id, name, permissions } = record;
+    const principal: Principal = { id, kind: 'agent', permissions };
+    const plan = runner.planOf(record);
+    if (!plan) return [];
+    return visible.has(id) ? [{ id, name, plan, principal }] : [{ id, name: HIDDEN, plan, principal, isHidden: true }];
+  });
 }

@@ -2,6 +2,7 @@ import { deviceText, readsIn, targetText } from '../../core/devices/action-descr
 import { parseSensorId } from '../../core/devices/device-names.ts';
 import { readableWords } from '../../core/devices/matter-names.ts';
 import type { Json } from '../../core/json.ts';
+import { resultSchema, TEXT } from '../../tools/definition/define-tool.ts';
 import type { CheckPorts } from '../automation-ports.ts';
 import type { Act } from './acts.ts';
 import type { Behaviour, CheckedAutomation } from './behaviour.ts';
@@ -96,3 +97,24 @@ function plainText(value: Json): string {
 export function timelineEntry({ automation }: Behaviour, does: string, times: WeekTimes): TimelineEntry {
   return { agent_id: automation.id, does, windows: windowsOf(times) };
 }
+
+const WINDOWS = {
+  type: 'array',
+  items: resultSchema({ days: { type: 'array', items: TEXT }, from: TEXT, to: TEXT }),
+  description: "In the hub's local time. A window whose end is not after its start ends on the next day",
+} as const;
+
+/** Schema of findings, the gravest first. */
+export const FINDINGS = {
+  type: 'array',
+  description: 'What may go wrong with it, the gravest first. warning: whenever it runs; note: depending on what comes together',
+  items: resultSchema({
+    kind: { enum: FINDING_KINDS },
+    severity: { enum: SEVERITIES },
+    automations: { type: 'array', items: resultSchema({ agent_id: TEXT, name: TEXT }) },
+    targets: { type: 'array', items: resultSchema({ id: TEXT, name: TEXT }) },
+    timeline: { type: 'array', items: resultSchema({ agent_id: TEXT, does: TEXT, windows: WINDOWS }) },
+    sentence: TEXT,
+    fix: TEXT,
+  }),
+} as const;

@@ -3,9 +3,14 @@ import type { EventBus } from '../../core/events.ts';
 import type { Json } from '../../core/json.ts';
 import type { Service } from '../../core/lifecycle.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
-import type { Place } from '../triggers/sun-times.ts';
 import { FlagStore } from './flag-store.ts';
 import { type Presence, PresenceStore } from './presence-store.ts';
+
+/** A place in degrees of WGS 84. */
+export interface Place {
+  readonly latitude: number;
+  readonly longitude: number;
+}
 
 /** Port: what is known about the house beside its devices. */
 export interface HouseState {

@@ -1,17 +1,12 @@
 import { getTimes } from 'suncalc';
 import { isSameLocalDay } from '../../core/local-time.ts';
+import type { Place } from '../house/house.ts';
 import type { SunEvent } from '../plan/schema-parts.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** How far ahead an event of the sun is searched, in days: longer than any night or day of the poles. */
 const DAYS_AHEAD = 200;
-
-/** A place in degrees of WGS 84. */
-export interface Place {
-  readonly latitude: number;
-  readonly longitude: number;
-}
 
 /** An event of the sun, moved by minutes. */
 export interface SunMoment {

@@ -1,0 +1,79 @@
+import { AgentRunner } from '../automations/agent-runner.ts';
+import { agentTools } from '../automations/agent-tools.ts';
+import { type CheckPorts, type DeviceValues, NO_DEVICE_VALUES } from '../automations/automation-ports.ts';
+import { checkAutomationTool } from '../automations/check/check-tools.ts';
+import { flagTools } from '../automations/house/flag-tools.ts';
+import { House, type Place } from '../automations/house/house.ts';
+import { presenceTools } from '../automations/house/presence-tools.ts';
+import type { LocationConfig } from '../connectors/location/location-config.ts';
+import type { ServiceStack } from '../core/lifecycle.ts';
+import type { Infrastructure } from './infrastructure.ts';
+import type { ToolServices } from './tool-services.ts';
+
+interface AutomationOptions {
+  /** Configured locations by device id; undefined if there are none. */
+  readonly location: LocationConfig | undefined;
+  /** The values and events of the devices; undefined if Matter is off. */
+  readonly values: DeviceValues | undefined;
+  readonly stack: ServiceStack;
+}
+
+/** Opens the flags of the house and the presence of its people, registers the tools of agents, and starts the agents. */
+export async function openAutomations(
+  infrastructure: Infrastructure,
+  services: ToolServices,
+  { location, values = NO_DEVICE_VALUES, stack }: AutomationOptions,
+): Promise<AgentRunner> {
+  const { clock, logger, events, store, readings, directory: devices, deviceGroups, auth } = infrastructure;
+  const { validator, pipeline, meshProxy: mesh, tools: registry } = services;
+  const { authorizer, tokens, time, rules, people } = auth;
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  const house = new House({ clock, store, events }, { place: placeOf(location) });
+  await stack.start(house);
+  const runner = new AgentRunner({
+    clock,
+    logger,
+    events,
+    time,
+    timeZone,
+    store,
+    readings,
+    devices,
+    house,
+    tokens,
+    authorizer,
+    pipeline,
+    registry,
+    validator,
+    mesh,
+  });
+  const check: CheckPorts = {
+    clock,
+    timeZone,
+    readings,
+    devices,
+    facts: deviceGroups,
+    values,
+    house,
+    authorizer,
+    rules,
+    registry,
+    validator,
+    mesh,
+  };
+  const tools = [
+    ...agentTools(runner, { registry, check, logger }),
+    checkAutomationTool(runner, { check, logger }),
+    ...flagTools(house.flags, authorizer),
+    ...presenceTools(house.presences, people),
+  ];
+  for (const tool of tools) services.registry.register(tool);
+  await stack.start(runner);
+  return runner;
+}
+
+/** Returns the configured coordinates of the hub. A place that only a receiver knows has none. */
+function placeOf({ hub }: LocationConfig = {}): Place | undefined {
+  const { latitude, longitude } = hub ?? {};
+  return latitude === undefined || longitude === undefined ? undefined : { latitude, longitude };
+}
