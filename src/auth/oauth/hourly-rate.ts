@@ -2,7 +2,7 @@ import { oauthError } from '../../core/auth/oauth.ts';
 import type { Clock } from '../../core/clock.ts';
 
 const HOUR_MS = 3_600_000;
-/** Number within an hour: of one source, and of all. */
+/** Largest number within an hour, for one source and for all of them. */
 const MAX_OF_SOURCE = 20;
 const MAX_OF_ALL = 100;
 
@@ -13,7 +13,7 @@ export class HourlyRate {
   /** Times of the last hour, in milliseconds of the monotonic clock, with their sources. The oldest comes first. */
   #recent: readonly { readonly source: string; readonly atMs: number }[] = [];
 
-  /** `refusal` is the sentence that a source gets which has to wait. */
+  /** `refusal` is the message for a source that has to wait. */
   constructor(clock: Pick<Clock, 'monotonic'>, refusal: string) {
     this.#clock = clock;
     this.#refusal = refusal;

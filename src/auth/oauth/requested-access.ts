@@ -8,9 +8,8 @@ const READINGS: readonly string[] = ['device:read', 'sensor:read'];
 const EVERYTHING: RequestedAccess = { control: true, readings: true };
 
 /**
- * Returns what a client asks for. Scopes that mean nothing here, such as `offline_access`, and the resources in scopes count for nothing; without
- * any scope that is known, a client asks for everything harmless (RFC 6749 §3.3 leaves both to the server). Throws `invalid_scope` for a
- * malformed list.
+ * Returns what a client asks for. Unknown scopes, such as `offline_access`, are ignored, and so is the resource in a scope. A client without any
+ * known scope asks for everything that does no harm (RFC 6749 §3.3 leaves both to the server). Throws `invalid_scope` for a malformed list.
  */
 export function requestedAccessOf(scope: string | undefined): RequestedAccess {
   if (scope === undefined || scope === '') return EVERYTHING;

@@ -164,7 +164,7 @@ function lifetime(call: Invocation): JsonObject {
   return ttl === undefined ? {} : { ttl_seconds: durationSeconds(ttl, '--ttl') };
 }
 
-/** Returns the permissions of --allow and of the operands after the first, which a list without commas becomes in a shell. */
+/** Returns the permissions of --allow. In a shell, a list without commas becomes further operands, so these count too. */
 function allowed(call: Invocation): string[] {
   const permissions = [...call.texts('allow'), ...call.operands.slice(1)].flatMap((text) => text.split(',')).filter((text) => text !== '');
   if (permissions.length > 0) return permissions;

@@ -55,7 +55,7 @@ function idOf({ id }: JsonObject): string {
   return String(id);
 }
 
-/** The name is what the application calls itself. It has no host if its answer goes to a program on the machine of the browser, or to a device. */
+/** The name is what the application calls itself. The host is absent if the answer goes to a program on the machine of the browser, or to a device. */
 function row(grant: JsonObject): readonly unknown[] {
   const { client_name: name, client_host: host, person, agent_id: agent, expires_at: until, last_used_at: used, permissions } = grant;
   return [idOf(grant), name, host ?? '-', person, agent, until, used ?? 'never', permissions];

@@ -80,9 +80,9 @@ const THIS_SYSTEM: System = {
 };
 
 /**
- * Makes a directory for secrets: with mode 0700, on Windows with an access list of the whole folder of logins and keys that it lies in. The
- * list is set anew each time, since a folder of before, or one that another program made, has that of the folder above. Throws
- * STORAGE_FAILED if it cannot be restricted.
+ * Makes a directory for secrets with mode 0700. On Windows, it restricts the whole folder of logins and keys instead, of which the directory is
+ * a part. It does so each time: a folder that an earlier version or another program made has inherited the access list of the folder above.
+ * Throws STORAGE_FAILED if the folder cannot be restricted.
  */
 export function makePrivateDir(dir: string, system: System = THIS_SYSTEM): void {
   const root = system.platform === 'win32' ? folderOfSecrets(dir) : dir;

@@ -8,7 +8,7 @@ export interface RateLimit {
   readonly seconds: number;
 }
 
-/** A rate limit and what is left of it. Clients get it unchanged. */
+/** A rate limit and what is left of it, in the form in which answers to clients have it. */
 export interface RateAllowance {
   /** Calls that can be made at once now. */
   readonly left: number;

@@ -68,7 +68,7 @@ function foreignOwnerOf(path: string): UserIds | undefined {
 
 /**
  * Returns whether root may trust a folder that an environment variable names: sudo may have kept the variable of another user. For one that
- * is not there, the folder counts in which it would be made.
+ * does not exist, the nearest folder above it counts.
  */
 export function isOwnFolder(path: string): boolean {
   const above = dirname(path);

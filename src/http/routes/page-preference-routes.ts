@@ -55,7 +55,7 @@ export function pagePreferenceRoutes({ store, reads }: PreferenceCollaborators):
   ];
 }
 
-/** Throws PERMISSION_DENIED for an agent that somebody else has made, such as an application: it would take the place of a person's choices. */
+/** Returns the key of the caller's choices. Throws PERMISSION_DENIED for an agent that somebody else has made: it has no page of its own. */
 function accountOf(principal: Principal): string {
   const isDescendant = principal.id.includes('/');
   if (!isDescendant) return principalKey(principal);
