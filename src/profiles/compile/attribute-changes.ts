@@ -60,7 +60,6 @@ const NO_CHANGE: Changes = () => ({});
 
 const LOWEST_LEVEL = 1;
 const HIGHEST_LEVEL = 254;
-const COORDINATES = ['CurrentHue', 'CurrentSaturation', 'CurrentX', 'CurrentY', 'ColorTemperatureMireds'];
 
 /** The coordinates that determine the colour in each mode (Application Clusters §3.2.7.9). */
 const COORDINATES_OF_MODE: Readonly<Record<string, readonly string[]>> = {
@@ -68,6 +67,7 @@ const COORDINATES_OF_MODE: Readonly<Record<string, readonly string[]>> = {
   CurrentXAndCurrentY: ['CurrentX', 'CurrentY'],
   ColorTemperatureMireds: ['ColorTemperatureMireds'],
 };
+const COORDINATES = Object.values(COORDINATES_OF_MODE).flat();
 
 /** Returns whether a value is a coordinate of a colour that has no meaning in the color mode `mode`. */
 export function isCoordinateOfOtherMode(value: { readonly cluster: string; readonly attribute: string }, mode: Json | undefined): boolean {

@@ -33,22 +33,23 @@ export interface ValueChange {
   readonly human?: Json;
 }
 
-type Known = Pick<CompiledDevice, 'tools' | 'values' | 'live'>;
+/** The parts of a device that determine what a step changes. */
+type SteppedDevice = Pick<CompiledDevice, 'tools' | 'values' | 'live'>;
 
 /**
  * Returns the outcome of a command or write in the device's current state. `fresh` values replace the last reported values. The outcome
  * follows from the raw step, so a rule about a value applies whichever tool name, unit or path the caller uses. A command or attribute that
  * the hub does not know may change its whole cluster.
  */
-export function outcomeOf(step: DeviceStep, device: Known, fresh?: LiveValues): StepOutcome {
-  const changes = changesOf(step, device, fresh);
+export function outcomeOf(step: DeviceStep, device: SteppedDevice, fresh?: LiveValues): StepOutcome {
+  const changes = changesOfStep(step, device, fresh);
   const values = Object.fromEntries(changes.flatMap((change): [string, Json][] => namedValue(change)));
   const unforeseen = [...new Set(changes.map(({ value }) => value.name))].filter((name) => !Object.hasOwn(values, name));
   return { ...(Object.keys(values).length > 0 && { values }), ...(unforeseen.length > 0 && { unforeseen }) };
 }
 
 /** Returns the values that a command or write changes in the device's current state, as `outcomeOf` does. */
-export function changesOf(step: DeviceStep, device: Known, fresh?: LiveValues): readonly ValueChange[] {
+export function changesOfStep(step: DeviceStep, device: SteppedDevice, fresh?: LiveValues): readonly ValueChange[] {
   if (step.kind === 'read') return [];
   const here = device.values.filter((value) => value.endpoint === step.endpoint);
   const path = `${step.cluster}.${elementOf(step)}`;
@@ -65,8 +66,8 @@ export function changesOf(step: DeviceStep, device: Known, fresh?: LiveValues): 
 
 function namedValue({ value, raw, human }: ValueChange): [string, Json][] {
   if (human !== undefined) return [[value.name, human]];
-  const told = raw === undefined || raw === null ? null : value.toHuman(raw);
-  return told === null ? [] : [[value.name, told]];
+  const shown = raw === undefined || raw === null ? null : value.toHuman(raw);
+  return shown === null ? [] : [[value.name, shown]];
 }
 
 /** Returns the command or attribute that a step uses. */

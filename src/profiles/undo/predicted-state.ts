@@ -1,31 +1,31 @@
-import type { Json } from '../../core/json.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { type Json, present } from '../../core/json.ts';
 import type { CompiledValue } from '../compile/cluster-view.ts';
 import type { CompiledDevice, DeviceStep } from '../compile/compiled-device.ts';
-import { changesOf, type ValueChange } from '../compile/step-outcome.ts';
+import { changesOfStep, type ValueChange } from '../compile/step-outcome.ts';
 import { pathOf } from './touched-values.ts';
 
 /** What is known of a value after steps: its raw value, its value in human units, or nothing. */
-type Known = Pick<ValueChange, 'raw' | 'human'>;
+type NewValue = Pick<ValueChange, 'raw' | 'human'>;
 
 /** The state in which a device will be after steps, as far as the model of outcomes tells. It never contacts the device. */
 export class PredictedState {
   readonly #device: CompiledDevice;
-  readonly #changed: ReadonlyMap<string, Known>;
+  readonly #changed: ReadonlyMap<string, NewValue>;
 
-  constructor(device: CompiledDevice, changed: ReadonlyMap<string, Known> = new Map()) {
+  constructor(device: CompiledDevice, changed: ReadonlyMap<string, NewValue> = new Map()) {
     this.#device = device;
     this.#changed = changed;
   }
 
   /** Returns the state after the steps, carried out in order. */
   after(steps: readonly DeviceStep[]): PredictedState {
-    return steps.reduce<PredictedState>((state, step) => state.with(changesOf(step, state.#asDevice())), this);
+    return steps.reduce<PredictedState>((state, step) => state.with(changesOfStep(step, state.#asDevice())), this);
   }
 
   with(changes: readonly ValueChange[]): PredictedState {
     const changed = new Map(this.#changed);
-    for (const { value, raw, human } of changes)
-      changed.set(pathOf(value), { ...(raw !== undefined && { raw }), ...(human !== undefined && { human }) });
+    for (const { value, raw, human } of changes) changed.set(pathOf(value), present({ raw, human }));
     return new PredictedState(this.#device, changed);
   }
 
@@ -43,9 +43,9 @@ export class PredictedState {
   /** Returns whether a value certainly has this raw value. */
   has(value: CompiledValue, raw: Json): boolean {
     const now = this.raw(value);
-    if (now !== undefined) return isSame(now, raw);
+    if (now !== undefined) return isSameValue(now, raw);
     const human = this.#changed.get(pathOf(value))?.human;
-    return human !== undefined && raw !== null && isSame(human, value.toHuman(raw));
+    return human !== undefined && raw !== null && isSameValue(human, value.toHuman(raw));
   }
 
   /** Returns a text that is equal for equal states. */
@@ -54,29 +54,12 @@ export class PredictedState {
   }
 
   #asDevice(): Pick<CompiledDevice, 'tools' | 'values' | 'live'> {
-    const { tools, values, live } = this.#device;
-    return {
-      tools,
-      values,
-      live: (endpoint, cluster, attribute) => {
-        const known = this.#changed.get(pathOf({ endpoint, cluster, attribute }));
-        return known ? known.raw : live(endpoint, cluster, attribute);
-      },
-    };
+    const { tools, values } = this.#device;
+    return { tools, values, live: (endpoint, cluster, attribute) => this.raw({ endpoint, cluster, attribute }) };
   }
 }
 
 /** Returns whether two values are the same JSON, whatever the order of the members of objects. */
-export function isSame(a: Json, b: Json): boolean {
-  return a === b || JSON.stringify(inOrder(a)) === JSON.stringify(inOrder(b));
-}
-
-function inOrder(value: Json): Json {
-  if (Array.isArray(value)) return value.map((item: Json) => inOrder(item));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, item]) => [key, inOrder(item)]),
-  );
+export function isSameValue(a: Json, b: Json): boolean {
+  return a === b || isDeepStrictEqual(a, b);
 }

@@ -10,7 +10,7 @@ import type { CompiledDevice, CompiledDevices } from '../compile/compiled-device
 import type { Member } from '../tools/member-calls.ts';
 import { toolEffects } from '../tools/run-device-tool.ts';
 import { inversePlan } from './inverse-plan.ts';
-import { isSame } from './predicted-state.ts';
+import { isSameValue } from './predicted-state.ts';
 import {
   type AffectedDevice,
   affectedDevices,
@@ -124,7 +124,7 @@ function putsBack({ before, after = {}, state }: TracedCall, calls: readonly Tra
     Object.keys(values).every((path) => {
       const wanted = calls.find((call) => call.before[device]?.[path] !== undefined)?.before[device]?.[path];
       const now = after[device]?.[path];
-      return wanted === undefined || now === undefined || isSame(now, wanted);
+      return wanted === undefined || now === undefined || isSameValue(now, wanted);
     }),
   );
 }
@@ -140,7 +140,7 @@ function isAfter(call: TracedCall, calls: readonly TracedCall[]): boolean {
 function changedPaths({ before, after, state }: TracedCall): readonly string[] {
   if (state !== 'failed' || !after) return pathsIn(before);
   return Object.entries(before).flatMap(([device, values]) =>
-    Object.entries(values).flatMap(([path, raw]) => (isSame(after[device]?.[path] ?? null, raw) ? [] : [`${device}/${path}`])),
+    Object.entries(values).flatMap(([path, raw]) => (isSameValue(after[device]?.[path] ?? null, raw) ? [] : [`${device}/${path}`])),
   );
 }
 
@@ -225,11 +225,11 @@ function requireAsLeft(
   const now = live(value.endpoint, value.cluster, value.attribute);
   const touching = calls.filter(({ effects }) => effects.some((effect) => touches(compiled, effect, path)));
   const last = touching.at(-1);
-  if (now === undefined || last === undefined || isSame(now, wantedOf(value, compiled, calls))) return;
+  if (now === undefined || last === undefined || isSameValue(now, wantedOf(value, compiled, calls))) return;
   const wanted = last.effects.findLast((effect) => touches(compiled, effect, path))?.values?.[value.name];
   if (wanted !== undefined && value.shows(now, wanted)) return;
   const left = last.after?.[device.id]?.[path];
-  if (left === undefined ? wanted === undefined : isSame(now, left)) return;
+  if (left === undefined ? wanted === undefined : isSameValue(now, left)) return;
   const title = value.title.toLowerCase();
   const wasLeft = left === undefined ? JSON.stringify(wanted) : shown(value, left);
   const what = showsValues
