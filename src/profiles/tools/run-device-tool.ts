@@ -181,7 +181,8 @@ function cachedAll(tool: DeviceTool, paths: readonly AttributePath[], access: De
   return readings.length === paths.length ? readings : undefined;
 }
 
-function pathsOf(device: Device, values: readonly CompiledValue[]): readonly AttributePath[] {
+/** Returns the paths at which the values of a device are read. */
+export function pathsOf(device: Device, values: readonly CompiledValue[]): readonly AttributePath[] {
   return values.map(({ endpoint, cluster, attribute }) => ({ device: device.id, endpoint, cluster, attribute }));
 }
 

@@ -6,6 +6,7 @@ import type { DeviceStates, ExpectedChange, Reversibility } from '../../core/dev
 import { type Json, type JsonObject, present } from '../../core/json.ts';
 import type { CompiledValue } from '../compile/cluster-view.ts';
 import type { CompiledDevice, CompiledDevices } from '../compile/compiled-device.ts';
+import { pathsOf } from '../tools/run-device-tool.ts';
 import { inversePlan } from './inverse-plan.ts';
 import { PredictedState } from './predicted-state.ts';
 import {
@@ -14,7 +15,7 @@ import {
   type DeviceEffect,
   deviceEffect,
   irreversibleEffect,
-  isReadOnly,
+  isActing,
   onePerAttribute,
   pathOf,
 } from './touched-values.ts';
@@ -22,7 +23,7 @@ import {
 /** The services with which the states of devices are known. */
 export interface DeviceStatePorts {
   readonly devices: Pick<CompiledDevices, 'get'>;
-  readonly access: Pick<DeviceAccess, 'cached' | 'read'>;
+  readonly access: Pick<DeviceAccess, 'read'>;
   readonly directory: Pick<DeviceDirectory, 'get'>;
 }
 
@@ -36,8 +37,10 @@ export class LiveDeviceStates implements DeviceStates {
 
   before(effects: readonly Effect[], signal: AbortSignal): DeviceState | Promise<DeviceState> {
     const affected = affectedDevices(this.#ports.devices, effects);
-    const reported = Object.fromEntries(affected.map(({ compiled, touched }) => [compiled.device.id, this.#reported(compiled, touched)]));
-    const asked = affected.filter(({ touched }) => touched.some((value) => value.hasToBeAsked)).filter((one) => this.#isReachable(one));
+    const reported = Object.fromEntries(
+      affected.map(({ compiled, touched }) => [compiled.device.id, lastRaw(compiled, touched.filter(isReported))]),
+    );
+    const asked = affected.filter((one) => !one.touched.every(isReported) && this.#isReachable(one));
     return asked.length === 0 ? withoutEmpty(reported) : this.#withAsked(reported, asked, signal);
   }
 
@@ -46,7 +49,7 @@ export class LiveDeviceStates implements DeviceStates {
       Object.entries(state).map(([device, values]) => {
         const compiled = this.#ports.devices.get(parseDeviceId(device));
         const known = (compiled?.values ?? []).filter((value) => Object.hasOwn(values, pathOf(value)));
-        return [device, compiled ? this.#reported(compiled, onePerAttribute(known), 'all') : {}];
+        return [device, compiled ? lastRaw(compiled, onePerAttribute(known)) : {}];
       }),
     );
   }
@@ -71,7 +74,7 @@ export class LiveDeviceStates implements DeviceStates {
       const reason = irreversibleEffect(one) ?? this.#obstacle(one);
       if (reason !== undefined) return { possible: false, reason: `${one.compiled.device.name}: ${reason}` };
     }
-    const other = effects.find((effect) => !isReadOnly(effect) && effect.risk !== 'none' && !this.#isKnown(effect));
+    const other = effects.find((effect) => isActing(effect) && !this.#isKnown(effect));
     if (!other) return { possible: true };
     return { possible: false, reason: `What happens at ${other.target} is not kept in a way that could be put back` };
   }
@@ -95,34 +98,33 @@ export class LiveDeviceStates implements DeviceStates {
     return this.#ports.directory.get(compiled.device.id)?.reachability !== 'unreachable';
   }
 
-  /** Returns the values as they were reported last; `all` also has those that devices report only when they are asked. */
-  #reported({ device }: CompiledDevice, values: readonly CompiledValue[], which: 'reported' | 'all' = 'reported'): JsonObject {
-    return Object.fromEntries(
-      values.flatMap((value): [string, Json][] => {
-        if (which === 'reported' && value.hasToBeAsked) return [];
-        const { endpoint, cluster, attribute } = value;
-        const reading = this.#ports.access.cached({ device: device.id, endpoint, cluster, attribute });
-        return reading === undefined ? [] : [[pathOf(value), reading.value]];
-      }),
-    );
-  }
-
   async #withAsked(reported: DeviceState, asked: readonly AffectedDevice[], signal: AbortSignal): Promise<DeviceState> {
     const read = asked.map(async ({ compiled: { device }, touched }) => {
-      const paths = touched
-        .filter((value) => value.hasToBeAsked)
-        .map(({ endpoint, cluster, attribute }) => ({ endpoint, cluster, attribute }));
-      const readings = await this.#ports.access
-        .read(
-          paths.map((path) => ({ device: device.id, ...path })),
-          { signal },
-        )
-        .catch(() => []);
+      const paths = pathsOf(
+        device,
+        touched.filter((value) => value.hasToBeAsked),
+      );
+      const readings = await this.#ports.access.read(paths, { signal }).catch(() => []);
       return [device.id, Object.fromEntries(readings.map(({ path, value }) => [pathOf(path), value]))] as const;
     });
     const answers = new Map<string, JsonObject>(await Promise.all(read));
     return withoutEmpty(Object.fromEntries(Object.entries(reported).map(([id, values]) => [id, { ...values, ...answers.get(id) }])));
   }
+}
+
+/** Returns whether the device reports changes of the value by itself. */
+function isReported({ hasToBeAsked }: CompiledValue): boolean {
+  return !hasToBeAsked;
+}
+
+/** Returns the raw values as the hub got them last, by path. */
+function lastRaw({ live }: CompiledDevice, values: readonly CompiledValue[]): JsonObject {
+  return Object.fromEntries(
+    values.flatMap((value): [string, Json][] => {
+      const raw = live(value.endpoint, value.cluster, value.attribute);
+      return raw === undefined ? [] : [[pathOf(value), raw]];
+    }),
+  );
 }
 
 /** Returns the value that the effects set, in human units: that of the last effect that touches it; undefined if it is unforeseen. */

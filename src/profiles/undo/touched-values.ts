@@ -22,6 +22,11 @@ export function isReadOnly({ permission, values, unforeseen }: Effect): boolean 
   return permission.startsWith('device:read:') && values === undefined && unforeseen === undefined;
 }
 
+/** Returns whether the effect changes something. */
+export function isActing(effect: Effect): boolean {
+  return !isReadOnly(effect) && effect.risk !== 'none';
+}
+
 /** Returns the element that an effect uses; undefined if its target is no element of a device. */
 export function deviceEffect(effect: Effect): DeviceEffect | undefined {
   const parsed = deviceElement(effect.target);

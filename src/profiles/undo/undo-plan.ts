@@ -16,7 +16,7 @@ import {
   affectedDevices,
   deviceEffect,
   irreversibleEffect,
-  isReadOnly,
+  isActing,
   pathOf,
   touchedValues,
 } from './touched-values.ts';
@@ -152,7 +152,7 @@ function pathsIn(state: TracedCall['before']): readonly string[] {
 function callsToUndo({ journal, isComposed }: UndoPlanPorts, traceId: string): readonly TracedCall[] {
   const calls = journal.ofTrace(traceId);
   const undone = calls.findLast((call) => isUndoOf(call, traceId) && putsBack(call, calls))?.seq ?? 0;
-  const acted = calls.filter((call) => call.seq > undone && !isUndoOf(call, traceId) && isActing(call));
+  const acted = calls.filter((call) => call.seq > undone && !isUndoOf(call, traceId) && hasActed(call));
   if (acted.some((call) => !isComposed(call.tool))) return acted;
   throw new AtmoError(
     'NOT_FOUND',
@@ -160,8 +160,8 @@ function callsToUndo({ journal, isComposed }: UndoPlanPorts, traceId: string): r
   );
 }
 
-function isActing({ effects, hub }: TracedCall): boolean {
-  return hub !== undefined || effects.some((effect) => !isReadOnly(effect) && effect.risk !== 'none');
+function hasActed({ effects, hub }: TracedCall): boolean {
+  return hub !== undefined || effects.some(isActing);
 }
 
 function isUndoOf({ tool, params }: TracedCall, traceId: string): boolean {
@@ -177,7 +177,7 @@ function requireEnded(calls: readonly TracedCall[]): void {
 function requireKeptEffects({ isComposed }: UndoPlanPorts, calls: readonly TracedCall[]): void {
   for (const call of calls) {
     if (call.isCutShort) throw irreversible(`The journal could not keep all that ${call.tool} changed, because it was too much`);
-    const other = call.effects.find((effect) => !isReadOnly(effect) && effect.risk !== 'none' && !deviceEffect(effect));
+    const other = call.effects.find((effect) => isActing(effect) && !deviceEffect(effect));
     if (other && !isComposed(call.tool)) throw irreversible(`What ${call.tool} did cannot be undone`);
   }
 }
