@@ -19,7 +19,7 @@ import { DeviceToolSync } from '../profiles/tools/device-tool-sync.ts';
 import { registerSceneTools } from '../profiles/tools/scene-run.ts';
 import { sceneTools } from '../profiles/tools/scene-tools.ts';
 import { LiveDeviceStates } from '../profiles/undo/live-device-states.ts';
-import { CallJournal } from '../profiles/undo/traced-calls.ts';
+import { AuditedCalls } from '../profiles/undo/traced-calls.ts';
 import { undoTool } from '../profiles/undo/undo-tool.ts';
 import { DeviceReplacement } from '../tools/builtin/device-replacement.ts';
 import { deviceAdminTools } from '../tools/builtin/device-tools.ts';
@@ -128,14 +128,9 @@ export async function openDevices(
     areaTool(memberPorts),
     ...sceneTools(scenePorts),
     undoTool({
+      members: memberPorts,
       devices: sync,
-      names,
-      access,
-      validator,
-      directory,
-      areas: homeNames,
-      authorizer: infrastructure.auth.authorizer,
-      journal: new CallJournal(infrastructure.auth.audit, () => infrastructure.auth.time.now()),
+      audited: new AuditedCalls(infrastructure.auth.audit, () => infrastructure.auth.time.now()),
       isComposed: (toolId) => registry.get(toolId)?.innerCalls !== undefined,
     }),
     controlMatterDevice({ devices: ports.devices, names: ports.names, access: ports.access, validator: ports.validator, profiles }),

@@ -36,26 +36,22 @@ export interface TracedCall {
 }
 
 /** Reads from the audit log which calls were made, and what they changed. */
-export class CallJournal {
-  readonly #log: Pick<AuditLog, 'read'>;
+export class AuditedCalls {
+  readonly #log: Pick<AuditLog, 'read' | 'head'>;
   readonly #now: () => number;
+  /** The trace that was read last. It is read again only when the log has a new row, as one undo asks for its trace several times. */
+  #last: { readonly trace: string; readonly headHash: string; readonly calls: readonly TracedCall[] } | undefined;
 
-  constructor(log: Pick<AuditLog, 'read'>, now: () => number) {
+  constructor(log: Pick<AuditLog, 'read' | 'head'>, now: () => number) {
     this.#log = log;
     this.#now = now;
   }
 
   /** Returns the calls of a trace that acted or may have acted, the oldest first. Throws NOT_SUPPORTED if the trace is too long. */
   ofTrace(trace: string): readonly TracedCall[] {
-    const sinceMs = this.#now() - UNDO_DAYS * DAY_MS;
-    const rows: AuditRow[] = [];
-    for (let before: number | undefined; rows.length < MAX_TRACE_ROWS; ) {
-      const page = this.#log.read({ trace, sinceMs, limit: PAGE_ROWS, ...(before !== undefined && { before }) });
-      rows.push(...page);
-      if (page.length < PAGE_ROWS) return callsIn(rows.reverse());
-      before = page.at(-1)?.seq;
-    }
-    throw tooMany('The trace has more calls than can be undone at once');
+    const { hash: headHash } = this.#log.head();
+    if (this.#last?.trace !== trace || this.#last.headHash !== headHash) this.#last = { trace, headHash, calls: this.#readTrace(trace) };
+    return this.#last.calls;
   }
 
   /**
@@ -78,6 +74,18 @@ export class CallJournal {
     const { seq, request, agent, tool } = call;
     const [first] = this.#log.read({ request, agent, tool, after: seq, limit: PAGE_ROWS }).toReversed();
     return first && isEnd(first) ? { ...call, ...endOf(first) } : call;
+  }
+
+  #readTrace(trace: string): readonly TracedCall[] {
+    const sinceMs = this.#now() - UNDO_DAYS * DAY_MS;
+    const rows: AuditRow[] = [];
+    for (let before: number | undefined; rows.length < MAX_TRACE_ROWS; ) {
+      const page = this.#log.read({ trace, sinceMs, limit: PAGE_ROWS, ...(before !== undefined && { before }) });
+      rows.push(...page);
+      if (page.length < PAGE_ROWS) return callsIn(rows.reverse());
+      before = page.at(-1)?.seq;
+    }
+    throw tooMany('The trace has more calls than can be undone at once');
   }
 }
 

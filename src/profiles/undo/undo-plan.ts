@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
+import type { Effect } from '../../core/auth/principal.ts';
 import { parseDeviceId } from '../../core/devices/device-names.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
@@ -20,7 +20,7 @@ import {
   pathOf,
   touchedValues,
 } from './touched-values.ts';
-import { type CallJournal, type TracedCall, UNDO_DAYS } from './traced-calls.ts';
+import { type AuditedCalls, type TracedCall, UNDO_DAYS } from './traced-calls.ts';
 
 /** Name of the tool that undoes calls. */
 export const UNDO = 'undo';
@@ -30,9 +30,8 @@ const MAX_ENDS_READ = 20;
 
 /** The services with which calls are planned that undo others. */
 export interface UndoPlanPorts {
-  readonly journal: CallJournal;
+  readonly audited: AuditedCalls;
   readonly devices: Pick<CompiledDevices, 'get'>;
-  readonly directory: Pick<DeviceDirectory, 'get'>;
   /** Returns whether a tool acts only by calling other tools, whose calls are in the audit log too. */
   readonly isComposed: (toolId: string) => boolean;
 }
@@ -50,24 +49,29 @@ export interface UndoPlan {
   readonly content: string;
 }
 
-/** Whose plan it is: which trace is undone, and of which devices the caller may read values. */
-export interface UndoRequest {
+/** Returns whether the caller may read the values of a device. Without that, error messages do not contain them. */
+export type MayRead = (device: DeviceId) => boolean;
+
+/** The call that undoes. */
+export interface UndoingCall {
   readonly traceId: string;
-  readonly mayRead: (device: DeviceId) => boolean;
+  /** Its own request; absent before it runs. */
+  readonly own?: string;
+  /** Whether errors may name other callers. */
+  readonly showsAgents: boolean;
 }
 
-/** Returns the devices that the calls of a trace touched, also those that are no longer there. Throws NOT_FOUND if no call of it acted. */
-export function tracedDevices(ports: UndoPlanPorts, traceId: string): readonly DeviceId[] {
-  const effects = callsToUndo(ports, traceId).flatMap((call) => (call.hub === undefined ? call.effects : []));
+/** Returns the devices that the calls touched here, also those that are no longer there. */
+export function touchedDevices(calls: readonly TracedCall[]): readonly DeviceId[] {
+  const effects = calls.flatMap((call) => (call.hub === undefined ? call.effects : []));
   return [...new Set(effects.flatMap(({ device }) => (device === undefined ? [] : parseDeviceId(device))))];
 }
 
 /**
- * Returns the plan that undoes a trace, as the devices are now. Throws NOT_FOUND if no call of the trace acted, NOT_SUPPORTED if something
- * of it cannot be put back, and CONFLICT if a call still runs or a value is no longer as the calls left it.
+ * Returns the plan that undoes the calls of a trace, as the devices are now. Throws NOT_SUPPORTED if something cannot be put back, and
+ * CONFLICT if a call still runs or a value is no longer as the calls left it.
  */
-export function undoPlan(ports: UndoPlanPorts, { traceId, mayRead }: UndoRequest): UndoPlan {
-  const calls = callsToUndo(ports, traceId);
+export function undoPlan(ports: UndoPlanPorts, calls: readonly TracedCall[], mayRead: MayRead): UndoPlan {
   const here = calls.filter(({ hub }) => hub === undefined);
   requireEnded(calls);
   requireKeptEffects(ports, here);
@@ -86,24 +90,25 @@ export function undoPlan(ports: UndoPlanPorts, { traceId, mayRead }: UndoRequest
   };
 }
 
-/** Throws CONFLICT if a later call may have changed what the plan would change; `own` is the request that undoes. */
+/** Throws CONFLICT if a later call may have changed what the plan would change. */
 export function requireUntouched(
-  { journal }: UndoPlanPorts,
-  { calls, devices }: UndoPlan,
-  asked: { readonly traceId: string; readonly own?: string; readonly showsAgents: boolean },
+  { audited }: Pick<UndoPlanPorts, 'audited'>,
+  { calls, devices }: Pick<UndoPlan, 'calls' | 'devices'>,
+  undoing: UndoingCall,
 ): void {
-  const known = new Set(calls.map(({ seq }) => seq));
-  const paths = new Set(calls.flatMap(({ before }) => pathsIn(before)));
   const [first] = calls;
   if (!first || devices.length === 0) return;
+  const known = new Set(calls.map(({ seq }) => seq));
+  const paths = new Set(calls.flatMap(({ before }) => pathsIn(before)));
   let endsRead = 0;
-  for (const call of journal.after(first.seq, devices)) {
-    const isOwn = isUndoOf(call, asked.traceId) && call.request === asked.own;
+  for (const call of audited.after(first.seq, devices)) {
+    const isUndo = isUndoOf(call, undoing.traceId);
+    const isOwn = isUndo && call.request === undoing.own;
     if (known.has(call.seq) || isOwn || !mayTouch(call, { paths, devices }) || !isAfter(call, calls)) continue;
-    if (++endsRead > MAX_ENDS_READ) throw changedSince(call, asked.showsAgents);
-    const ended = journal.ended(call);
-    if (!isUndoOf(call, asked.traceId)) {
-      if (ended.isCutShort || changedPaths(ended).some((path) => paths.has(path))) throw changedSince(call, asked.showsAgents);
+    if (++endsRead > MAX_ENDS_READ) throw changedSince(call, undoing);
+    const ended = audited.ended(call);
+    if (!isUndo) {
+      if (ended.isCutShort || changedPaths(ended).some((path) => paths.has(path))) throw changedSince(call, undoing);
     } else if (ended.state === 'running' || putsBack(ended, calls)) throw alreadyUndone(call);
   }
 }
@@ -122,17 +127,22 @@ function putsBack({ before, after = {}, state }: TracedCall, calls: readonly Tra
   if (state !== 'succeeded') return false;
   return Object.entries(before).every(([device, values]) =>
     Object.keys(values).every((path) => {
-      const wanted = calls.find((call) => call.before[device]?.[path] !== undefined)?.before[device]?.[path];
+      const wanted = valueBefore(calls, device, path);
       const now = after[device]?.[path];
       return wanted === undefined || now === undefined || isSameValue(now, wanted);
     }),
   );
 }
 
+/** Returns a value as it was before all of the calls: the first call that touched it knows that. A raw value may be null. */
+function valueBefore(calls: readonly TracedCall[], device: string, path: string): Json | undefined {
+  return calls.find(({ before }) => before[device]?.[path] !== undefined)?.before[device]?.[path];
+}
+
 /** Returns whether the call is later than a call of the trace that touched the same values. */
 function isAfter(call: TracedCall, calls: readonly TracedCall[]): boolean {
-  const paths = new Set(pathsIn(call.before));
   if (call.isCutShort) return true;
+  const paths = new Set(pathsIn(call.before));
   return calls.some((one) => one.seq < call.seq && pathsIn(one.before).some((path) => paths.has(path)));
 }
 
@@ -148,9 +158,12 @@ function pathsIn(state: TracedCall['before']): readonly string[] {
   return Object.entries(state).flatMap(([device, values]) => Object.keys(values).map((path) => `${device}/${path}`));
 }
 
-/** Returns the calls of a trace that have not been undone. A caller may give the call that undoes the trace that it undoes. */
-function callsToUndo({ journal, isComposed }: UndoPlanPorts, traceId: string): readonly TracedCall[] {
-  const calls = journal.ofTrace(traceId);
+/**
+ * Returns the calls of a trace that have not been undone. A caller may give the call that undoes the trace that it undoes. Throws NOT_FOUND if
+ * no call of the trace acted.
+ */
+export function callsToUndo({ audited, isComposed }: UndoPlanPorts, traceId: string): readonly TracedCall[] {
+  const calls = audited.ofTrace(traceId);
   const undone = calls.findLast((call) => isUndoOf(call, traceId) && putsBack(call, calls))?.seq ?? 0;
   const acted = calls.filter((call) => call.seq > undone && !isUndoOf(call, traceId) && hasActed(call));
   if (acted.some((call) => !isComposed(call.tool))) return acted;
@@ -188,15 +201,15 @@ function requireKnownDevices({ devices }: UndoPlanPorts, calls: readonly TracedC
 }
 
 /** Returns the calls that a device needs; undefined if it is as it was before. */
-function memberOf(affected: AffectedDevice, calls: readonly TracedCall[], mayRead: UndoRequest['mayRead']): Member | undefined {
+function memberOf(affected: AffectedDevice, calls: readonly TracedCall[], mayRead: MayRead): Member | undefined {
   const { compiled, touched } = affected;
   const { id: device, name } = compiled.device;
   const reason = irreversibleEffect(affected);
   if (reason !== undefined) throw irreversible(`${quoted(name)}: ${reason}`);
   const own = calls.filter(({ effects }) => effects.some((effect) => effect.device === device));
-  const wanted = new Map(touched.map((value) => [pathOf(value), wantedOf(value, compiled, own)]));
-  for (const value of touched) requireAsLeft(compiled, value, { calls: own, showsValues: mayRead(device) });
-  const plan = inversePlan(compiled, { wanted });
+  const before = touched.map((value) => [value, wantedOf(value, compiled, own)] as const);
+  for (const [value, raw] of before) requireAsLeft(compiled, value, { calls: own, before: raw, showsValues: mayRead(device) });
+  const plan = inversePlan(compiled, { wanted: new Map(before.map(([value, raw]) => [pathOf(value), raw])) });
   if ('obstacle' in plan) throw irreversible(`${quoted(name)}: ${plan.obstacle}`);
   if (plan.calls.length === 0) return undefined;
   const effects = plan.calls.flatMap(({ tool, params }) => toolEffects(compiled, tool, params));
@@ -204,45 +217,56 @@ function memberOf(affected: AffectedDevice, calls: readonly TracedCall[], mayRea
 }
 
 function wantedOf(value: CompiledValue, { device }: CompiledDevice, calls: readonly TracedCall[]): Json {
-  // The first call that touched a value knows how it was before all of them. A raw value may be null, which is a value too.
-  const kept = calls.find(({ before }) => before[device.id]?.[pathOf(value)] !== undefined);
-  const raw = kept?.before[device.id]?.[pathOf(value)];
+  const raw = valueBefore(calls, device.id, pathOf(value));
   if (raw !== undefined) return raw;
   throw irreversible(`${quoted(device.name)}: its ${value.title.toLowerCase()} was not known before the call`);
+}
+
+/** What is known of a value beside its present state: the calls that touched its device, and how it was before them. */
+interface ValueHistory {
+  readonly calls: readonly TracedCall[];
+  readonly before: Json;
+  readonly showsValues: boolean;
 }
 
 /**
  * Throws CONFLICT if a value is neither as it was before the calls, nor as they left it, nor as they wanted it. If it is not known how they
  * left a value and what they wanted, any value counts as theirs.
  */
-function requireAsLeft(
-  compiled: CompiledDevice,
-  value: CompiledValue,
-  { calls, showsValues }: { readonly calls: readonly TracedCall[]; readonly showsValues: boolean },
-): void {
-  const { device, live } = compiled;
+function requireAsLeft(compiled: CompiledDevice, value: CompiledValue, { calls, before, showsValues }: ValueHistory): void {
   const path = pathOf(value);
-  const now = live(value.endpoint, value.cluster, value.attribute);
-  const touching = calls.filter(({ effects }) => effects.some((effect) => touches(compiled, effect, path)));
-  const last = touching.at(-1);
-  if (now === undefined || last === undefined || isSameValue(now, wantedOf(value, compiled, calls))) return;
-  const wanted = last.effects.findLast((effect) => touches(compiled, effect, path))?.values?.[value.name];
+  const touching = (effect: Effect) => touches(compiled, effect, path);
+  const now = compiled.live(value.endpoint, value.cluster, value.attribute);
+  const last = calls.findLast(({ effects }) => effects.some(touching));
+  if (now === undefined || last === undefined || isSameValue(now, before)) return;
+  const wanted = last.effects.findLast(touching)?.values?.[value.name];
   if (wanted !== undefined && value.shows(now, wanted)) return;
-  const left = last.after?.[device.id]?.[path];
+  const left = last.after?.[compiled.device.id]?.[path];
   if (left === undefined ? wanted === undefined : isSameValue(now, left)) return;
+  throw notAsLeft(compiled, value, {
+    tool: last.tool,
+    left: left === undefined ? JSON.stringify(wanted) : shown(value, left),
+    ...(showsValues && { now }),
+  });
+}
+
+/** Returns the error for a value that somebody has changed. Without `now`, it contains no values. */
+function notAsLeft(
+  { device }: CompiledDevice,
+  value: CompiledValue,
+  { tool, left, now }: { readonly tool: string; readonly left: string; readonly now?: Json },
+): AtmoError {
   const title = value.title.toLowerCase();
-  const wasLeft = left === undefined ? JSON.stringify(wanted) : shown(value, left);
-  const what = showsValues
-    ? `${title} is ${shown(value, now)}, and ${last.tool} left it at ${wasLeft}`
-    : `${title} is not as ${last.tool} left it`;
-  throw new AtmoError(
+  const what =
+    now === undefined ? `${title} is not as ${tool} left it` : `${title} is ${shown(value, now)}, and ${tool} left it at ${left}`;
+  return new AtmoError(
     'CONFLICT',
     `${quoted(device.name)}: ${what}. Somebody has changed it since, or it is still on its way; nothing was undone`,
-    { reason: 'changed_since', device: device.id, value: value.name, ...(showsValues && { now: value.toHuman(now) }) },
+    { reason: 'changed_since', device: device.id, value: value.name, ...(now !== undefined && { now: value.toHuman(now) }) },
   );
 }
 
-function touches(compiled: CompiledDevice, effect: TracedCall['effects'][number], path: string): boolean {
+function touches(compiled: CompiledDevice, effect: Effect, path: string): boolean {
   const known = deviceEffect(effect);
   return (
     known !== undefined && effect.device === compiled.device.id && touchedValues(compiled, known).some((value) => pathOf(value) === path)
@@ -269,7 +293,7 @@ function alreadyUndone({ at }: TracedCall): AtmoError {
   return new AtmoError('CONFLICT', `This was undone at ${at} already; to do it again, undo that call`, { reason: 'already_undone', at });
 }
 
-function changedSince({ tool, agent, at }: TracedCall, showsAgents: boolean): AtmoError {
+function changedSince({ tool, agent, at }: TracedCall, { showsAgents }: Pick<UndoingCall, 'showsAgents'>): AtmoError {
   const who = showsAgents ? agent : 'another caller';
   const details: JsonObject = { reason: 'changed_since', at, tool, ...(showsAgents && { agent_id: agent }) };
   return new AtmoError('CONFLICT', `${who} has changed the same since, at ${at} with ${tool}; nothing was undone`, details);

@@ -6,10 +6,21 @@ import { type CallerRights, type RegisteredTool, RUN_ON, type ToolContext } from
 import { callerView } from '../../tools/definition/tool-permissions.ts';
 import { canSeeDevice } from '../../tools/names/resolve-names.ts';
 import { callMembers, effectsOfMembers, MEMBERS_PROPERTIES, type MemberToolPorts } from '../tools/member-calls.ts';
-import { requireUntouched, tracedDevices, UNDO, type UndoPlan, type UndoPlanPorts, type UndoRequest, undoPlan } from './undo-plan.ts';
+import {
+  callsToUndo,
+  type MayRead,
+  requireUntouched,
+  touchedDevices,
+  UNDO,
+  type UndoPlan,
+  type UndoPlanPorts,
+  undoPlan,
+} from './undo-plan.ts';
 
 /** The services of the tool that undoes calls. */
-export interface UndoPorts extends MemberToolPorts, Pick<UndoPlanPorts, 'journal' | 'isComposed'> {}
+export interface UndoPorts extends UndoPlanPorts {
+  readonly members: MemberToolPorts;
+}
 
 interface UndoCall {
   readonly trace_id: string;
@@ -69,8 +80,8 @@ export function undoTool(ports: UndoPorts): RegisteredTool {
  * may not see one of the devices: it does not get to know that there was such a call.
  */
 function canonicalCall(ports: UndoPorts, call: UndoCall, caller: CallerRights): JsonObject {
-  // The plan speaks of names and states of devices, so that the caller may see them is judged before.
-  if (!tracedDevices(ports, call.trace_id).every((id) => canSeeDevice(id, caller))) {
+  // Errors of the plan contain names and states of devices, so it is checked before that the caller may see them.
+  if (!touchedDevices(callsToUndo(ports, call.trace_id)).every((id) => canSeeDevice(id, caller))) {
     throw new AtmoError('NOT_FOUND', 'No call with this trace id changed anything that you may know of');
   }
   const plan = planFor(ports, call, readingsOf(caller));
@@ -89,28 +100,28 @@ function ranElsewhere(hub: string, others: readonly string[]): AtmoError {
 }
 
 /** Returns the plan. Throws CONFLICT if the devices have changed so that it is no longer the one with the digest of the call. */
-function planFor(ports: UndoPorts, { trace_id: traceId, content }: UndoCall, mayRead: UndoRequest['mayRead']): UndoPlan {
-  const plan = undoPlan(ports, { traceId, mayRead });
+function planFor(ports: UndoPorts, { trace_id: traceId, content }: UndoCall, mayRead: MayRead): UndoPlan {
+  const plan = undoPlan(ports, callsToUndo(ports, traceId), mayRead);
   if (content === undefined || content === plan.content) return plan;
   throw new AtmoError('CONFLICT', 'What would have to be done has changed meanwhile; nothing was undone, look at it and call it again', {
     reason: 'changed_since',
   });
 }
 
-function readingsOf(caller: Pick<CallerRights, 'may'>): UndoRequest['mayRead'] {
+function readingsOf(caller: Pick<CallerRights, 'may'>): MayRead {
   return (device) => caller.may(`device:read:${device}`);
 }
 
 async function run(ports: UndoPorts, call: UndoCall, context: ToolContext): Promise<Json> {
-  const caller = callerView(context.principal, ports.authorizer);
+  const caller = callerView(context.principal, ports.members.authorizer);
   const plan = planFor(ports, call, readingsOf(caller));
   requireUntouched(ports, plan, { traceId: call.trace_id, own: context.requestId, showsAgents: caller.may('admin:audit') });
-  requireReachable(ports, plan);
+  requireReachable(ports.members, plan);
   const undone = plan.calls.filter(({ hub }) => hub === undefined).map(({ tool }) => tool);
-  const told = { trace_id: call.trace_id, undone: [...new Set(undone)], elsewhere: [...plan.hubs] };
-  if (plan.members.length === 0) return { ...NOTHING_TO_DO, ...told };
-  const answer = await callMembers(ports, { members: plan.members, others: () => [], subject: 'Undo' }, context);
-  return { ...answer, members: answer.members as unknown as Json, ...told };
+  const scope = { trace_id: call.trace_id, undone: [...new Set(undone)], elsewhere: [...plan.hubs] };
+  if (plan.members.length === 0) return { ...NOTHING_TO_DO, ...scope };
+  const answer = await callMembers(ports.members, { members: plan.members, others: () => [], subject: 'Undo' }, context);
+  return { ...answer, members: answer.members as unknown as Json, ...scope };
 }
 
 const NOTHING_TO_DO = {
@@ -121,7 +132,7 @@ const NOTHING_TO_DO = {
 };
 
 /** Throws DEVICE_UNREACHABLE if a device does not answer, so that nothing is undone rather than a part. */
-function requireReachable({ directory }: UndoPorts, { members }: UndoPlan): void {
+function requireReachable({ directory }: Pick<MemberToolPorts, 'directory'>, { members }: UndoPlan): void {
   const dead = members.find(({ device }) => directory.get(device)?.reachability === 'unreachable');
   if (dead) throw new AtmoError('DEVICE_UNREACHABLE', `${quoted(dead.name)} does not answer at the moment; nothing was undone`);
 }

@@ -1,10 +1,10 @@
 import type { Principal } from '../../../src/core/auth/principal.ts';
 import type { DeviceDescription } from '../../../src/core/devices/device-model.ts';
 import { type Json, type JsonObject, objectOf } from '../../../src/core/json.ts';
-import type { AuditLog, AuditQuery, AuditRow } from '../../../src/core/storage/audit-log.ts';
+import type { AuditHead, AuditLog, AuditQuery, AuditRow } from '../../../src/core/storage/audit-log.ts';
 import type { AuditSink } from '../../../src/core/storage/audit-sink.ts';
 import { LiveDeviceStates } from '../../../src/profiles/undo/live-device-states.ts';
-import { CallJournal } from '../../../src/profiles/undo/traced-calls.ts';
+import { AuditedCalls } from '../../../src/profiles/undo/traced-calls.ts';
 import { undoTool } from '../../../src/profiles/undo/undo-tool.ts';
 import { type AuditEntry, type ChainLink, fieldsOf, genesis, nextLink, rowOf } from '../../../src/storage/audit/audit-chain.ts';
 import { deviceNames } from '../../../src/tools/names/resolve-names.ts';
@@ -13,7 +13,7 @@ import { makePipeline, NO_OTHERS, owner } from '../../calls/pipeline-fixture.ts'
 import { ToolHarness } from '../tool-harness.ts';
 
 /** An audit log in memory, with rows as the real one writes them. */
-export class MemoryAudit implements AuditSink, Pick<AuditLog, 'read'> {
+export class MemoryAudit implements AuditSink, Pick<AuditLog, 'read' | 'head'> {
   readonly rows: AuditRow[] = [];
   readonly queries: AuditQuery[] = [];
   #link: ChainLink = genesis('hub-1');
@@ -22,6 +22,11 @@ export class MemoryAudit implements AuditSink, Pick<AuditLog, 'read'> {
     const fields = fieldsOf(entry);
     this.#link = nextLink(this.#link, 'hub-1', fields);
     this.rows.push(rowOf('hub-1', this.#link, fields));
+  }
+
+  head(): AuditHead {
+    const { seq, hash } = this.#link;
+    return { hub: 'hub-1', seq, hash, at: this.rows.at(-1)?.at ?? '' };
   }
 
   read(query: AuditQuery): readonly AuditRow[] {
@@ -54,14 +59,9 @@ export class JournaledHome {
     const tools = new ToolDirectory({ registry, self: { id: 'hub-1', name: 'cellar' }, remote: NO_OTHERS.tools, mesh: NO_OTHERS.view });
     registry.register(
       undoTool({
+        members: { devices, names: deviceNames(() => home.list()), access: home, validator, directory: home, areas, authorizer },
         devices,
-        names: deviceNames(() => home.list()),
-        access: home,
-        validator,
-        directory: home,
-        areas,
-        authorizer,
-        journal: new CallJournal(this.audit, () => clock.now()),
+        audited: new AuditedCalls(this.audit, () => clock.now()),
         isComposed: (id) => registry.get(id)?.innerCalls !== undefined,
       }),
     );

@@ -295,6 +295,32 @@ describe('the undo of a lock', () => {
     expect(approvals.asked).toEqual(['door/1/DoorLock/UnlockDoor']);
     expect(stateOf(home, 'door', ['DoorLock.LockState'])).toEqual(['Unlocked']);
   });
+
+  test('is refused if the lock or the log of its calls changed while people decided, and sends nothing', async () => {
+    const changes: readonly ((home: JournaledHome) => unknown)[] = [
+      (home) => home.report({ 'door/1/DoorLock.LockState': 'Unlocked' }),
+      (home) => home.call('matter:doorlock_lock'),
+    ];
+    for (const change of changes) {
+      const home: JournaledHome = await JournaledHome.start([LOCK], { approvals: approving(() => change(home)).queue });
+      home.report({ 'door/1/DoorLock.LockState': 'Unlocked' });
+      const trace = await done(home, 'matter:doorlock_lock');
+      expect(await undo(home, trace)).toMatchObject({ error: { code: 'CONFLICT', details: { reason: 'changed_since' } } });
+      expect(home.harness.home.invoked.map(({ path }) => path.command)).not.toContain('UnlockDoor');
+    }
+  });
+});
+
+describe('the calls of a trace', () => {
+  test('are read once before the row of the undo is written, and once after it', async () => {
+    const home = await lampHome();
+    const trace = await done(home, BRIGHTNESS, { brightness: 80 });
+    const reads = () => home.audit.queries.filter((query) => query.trace === trace).length;
+    await home.rehearse('hub:undo', { trace_id: trace });
+    expect(reads()).toBe(1);
+    expect(await undo(home, trace)).toMatchObject({ status: 'success' });
+    expect(reads()).toBe(3);
+  });
 });
 
 describe('a rehearsal', () => {
@@ -318,14 +344,15 @@ describe('a rehearsal', () => {
   });
 });
 
-/** People who approve everything, and the targets of what they approved. */
-function approving() {
+/** People who approve everything, and the targets of what they approved. `whileAsked` runs before they answer. */
+function approving(whileAsked: () => unknown = () => {}) {
   const asked: string[] = [];
   const approved: ApprovalStatus = { state: 'approved', approvalId: 'a1', by: ['ann'] };
   const queue = {
     ...permissiveParts(new ManualClock()).approvals,
     check: async ({ effects }: { readonly effects: readonly { readonly target: string }[] }) => {
       asked.push(...effects.map(({ target }) => target));
+      await whileAsked();
       return approved;
     },
   };
