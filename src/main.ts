@@ -37,7 +37,7 @@ const exitCode = await runCli(process.argv.slice(2), HUB_PROGRAM, {
   safeOutputs: async () => (await import('./hub/offline/safe-outputs.ts')).safeOutputs(process.env),
   upgrade: {
     watch: async () => (await import('./hub/offline/debian-upgrade.ts')).watchUpgrade(),
-    goBack: async () => (await import('./hub/offline/debian-upgrade.ts')).undoUpgrade(),
+    goBack: async () => (await import('./hub/offline/debian-upgrade.ts')).goBackHere(),
   },
   stateArchive: async () => (await import('./hub/offline/backup.ts')).stateArchive(process.env),
   profileCheck: async (files) => (await import('./hub/offline/profile-files.ts')).checkProfileFiles(files),

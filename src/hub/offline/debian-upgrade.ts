@@ -43,8 +43,8 @@ export async function watchUpgrade(): Promise<UpgradeRecord | undefined> {
 }
 
 /** Goes back to the version before the last upgrade. Throws PERMISSION_DENIED if this is not root, CONFLICT if there is no way back. */
-export async function undoUpgrade(): Promise<UpgradeRecord | undefined> {
-  return withMachine((machine) => goBack({ machine, watch: machine, clock: systemClock, report }));
+export async function goBackHere(): Promise<UpgradeRecord | undefined> {
+  return withMachine((machine) => goBack({ machine, watch: machine.watchUnit(), clock: systemClock, report }));
 }
 
 /** Runs `work` while something keeps the process alive, since the timers of a hub do not. */
@@ -68,7 +68,7 @@ interface DebianSystem {
 }
 
 /** A Debian with systemd, on which the hub is installed as a package. */
-export class DebianUpgrade implements UpgradeMachine, WatchService {
+export class DebianUpgrade implements UpgradeMachine {
   readonly #root: string;
   readonly #notes: string;
   readonly #kept: KeptPackage;
@@ -98,17 +98,8 @@ export class DebianUpgrade implements UpgradeMachine, WatchService {
     restoreUpgradeRecord(this.#notes);
   }
 
-  async start(): Promise<void> {
-    await this.#commands.run('systemctl', ['start', WATCH]);
-  }
-
-  async stop(): Promise<void> {
-    await this.#commands.run('systemctl', ['stop', WATCH]);
-  }
-
-  async isRunning(): Promise<boolean> {
-    const { state } = await this.#unit(WATCH);
-    return state !== 'stopped' && state !== 'failed';
+  watchUnit(): WatchService {
+    return new WatchUnit(this.#commands);
   }
 
   startsMs(): readonly number[] {
@@ -116,7 +107,7 @@ export class DebianUpgrade implements UpgradeMachine, WatchService {
   }
 
   async look(): Promise<ServiceLook> {
-    const unit = await this.#unit(SERVICE);
+    const unit = await this.#commands.unit(SERVICE);
     return { ...unit, answers: unit.state === 'running' && (await this.#answers()) };
   }
 
@@ -178,7 +169,7 @@ export class DebianUpgrade implements UpgradeMachine, WatchService {
   }
 
   async isKeptInUse(): Promise<boolean> {
-    return this.#filesOf((await this.#unit(SERVICE)).pid) === 'kept';
+    return this.#filesOf((await this.#commands.unit(SERVICE)).pid) === 'kept';
   }
 
   discardKept(): void {
@@ -216,15 +207,6 @@ export class DebianUpgrade implements UpgradeMachine, WatchService {
     return answersHttp(`${localUrl}/healthz`, HEALTH_LIMIT_MS)().catch(() => false);
   }
 
-  async #unit(name: string): Promise<Omit<ServiceLook, 'answers'>> {
-    const text = await this.#commands.run('systemctl', ['show', name, '--property=ActiveState,Job,MainPID,NRestarts']);
-    const facts = new Map(text.split('\n').map((line) => line.split('=', 2) as [string, string]));
-    const state = STATES[facts.get('ActiveState') ?? ''] ?? 'starting';
-    // At boot a service waits for others before it starts: it is inactive and has a job.
-    const isQueued = state === 'stopped' && Number(facts.get('Job') ?? 0) > 0;
-    return { state: isQueued ? 'queued' : state, pid: Number(facts.get('MainPID')), restarts: Number(facts.get('NRestarts')) };
-  }
-
   /** A unit of the owner in the place of ours stays. The hub then runs again when its package is installed. */
   #hasOwnersUnit(): boolean {
     return readTextIfExists(this.#at(KEPT_UNIT))?.startsWith(UNIT_MARK) === false;
@@ -243,7 +225,7 @@ export class DebianUpgrade implements UpgradeMachine, WatchService {
   /** Restarts the hub with its unit as it is now, unless it runs from these files. One that its owner stopped stays so. */
   async #runFrom(files: 'kept' | 'installed'): Promise<void> {
     await this.#commands.run('systemctl', ['daemon-reload']);
-    const { state, pid } = await this.#unit(SERVICE);
+    const { state, pid } = await this.#commands.unit(SERVICE);
     if (this.#filesOf(pid) === files) return;
     if (state === 'stopped' && !existsSync(this.#at(STOPPED_BY_DPKG))) return;
     // A hub that had failed too often may be started again.
@@ -253,7 +235,27 @@ export class DebianUpgrade implements UpgradeMachine, WatchService {
   }
 }
 
-const STATES: Readonly<Record<string, ServiceLook['state']>> = { active: 'running', inactive: 'stopped', failed: 'failed' };
+/** The unit of systemd that watches an upgrade. */
+class WatchUnit implements WatchService {
+  readonly #commands: MachineCommands;
+
+  constructor(commands: MachineCommands) {
+    this.#commands = commands;
+  }
+
+  async start(): Promise<void> {
+    await this.#commands.run('systemctl', ['start', WATCH]);
+  }
+
+  async stop(): Promise<void> {
+    await this.#commands.run('systemctl', ['stop', WATCH]);
+  }
+
+  async isRunning(): Promise<boolean> {
+    const { state } = await this.#commands.unit(WATCH);
+    return state !== 'stopped' && state !== 'failed';
+  }
+}
 
 /** Where the postinst has ended, dpkg may still wait for triggers of other packages (dpkg(1), "Package states"). */
 const PHASES: Readonly<Record<string, Installation['phase']>> = {

@@ -2,6 +2,7 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { promisify } from 'node:util';
+import type { ServiceLook } from './upgrade-watch.ts';
 
 const execute = promisify(execFile);
 const COMMAND_LIMIT_MS = 600_000;
@@ -47,6 +48,16 @@ export class MachineCommands {
     }
   }
 
+  /** Returns what systemd says of a unit (systemctl(1), "show"). */
+  async unit(name: string): Promise<Omit<ServiceLook, 'answers'>> {
+    const text = await this.run('systemctl', ['show', name, '--property=ActiveState,Job,MainPID,NRestarts']);
+    const facts = new Map(text.split('\n').map((line) => line.split('=', 2) as [string, string]));
+    const state = STATES[facts.get('ActiveState') ?? ''] ?? 'starting';
+    // At boot a service waits for others before it starts: it is inactive and has a job.
+    const isQueued = state === 'stopped' && Number(facts.get('Job') ?? 0) > 0;
+    return { state: isQueued ? 'queued' : state, pid: Number(facts.get('MainPID')), restarts: Number(facts.get('NRestarts')) };
+  }
+
   #outcomeOf(code: unknown): 'done' | 'busy' | 'failed' {
     const text = readFileSync(this.#complaints, 'utf8');
     if (code !== 0 && /\block(ed)?\b/.test(text)) return 'busy';
@@ -54,3 +65,5 @@ export class MachineCommands {
     return code === 0 ? 'done' : 'failed';
   }
 }
+
+const STATES: Readonly<Record<string, ServiceLook['state']>> = { active: 'running', inactive: 'stopped', failed: 'failed' };
