@@ -70,14 +70,15 @@ function wallTimeOf(atMs: number, timeZone: string): number {
 }
 
 /** Returns the moment of a local time; the first if it occurs twice. A skipped time is converted with the offset before the change. */
-function momentOf(wallMs: number, timeZone: string): number {
+export function momentOf(wallMs: number, timeZone: string): number {
   const before = offsetAt(wallMs - DAY_MS, timeZone);
   const after = offsetAt(wallMs + DAY_MS, timeZone);
   const fitting = [wallMs - before, wallMs - after].filter((atMs) => wallTimeOf(atMs, timeZone) === wallMs);
   return fitting.length > 0 ? Math.min(...fitting) : wallMs - before;
 }
 
-function offsetAt(atMs: number, timeZone: string): number {
+/** Returns the milliseconds by which the clocks of a time zone are ahead of UTC. */
+export function offsetAt(atMs: number, timeZone: string): number {
   return wallTimeOf(atMs, timeZone) - Math.floor(atMs / 1000) * 1000;
 }
 
