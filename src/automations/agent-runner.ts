@@ -16,16 +16,15 @@ import type { ReferringText } from '../tools/names/name-references.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import { type AgentRecord, type AgentStatus, AgentStore, type AgentType, type EndCause, isLiving } from './agent-store.ts';
 import { Automation, type AutomationPorts } from './automation.ts';
-import { checkActions, requireVisible } from './automation-access.ts';
-import type { AccessPorts } from './automation-ports.ts';
-import { checkExternalConfig, parseAutomation, parseParameters, withParameter } from './plan/parse-automation.ts';
+import type { DefinitionPorts } from './automation-ports.ts';
+import { parseAutomation, parseParameters, withParameter } from './plan/parse-automation.ts';
 import type { AutomationPlan } from './plan/plan-schema.ts';
-import { childId, idPartOf, requireAgentCapacity, requireOwnPermissions } from './spawn-checks.ts';
+import { checkDefinition, childId, idPartOf, requireAgentCapacity, requireOwnPermissions } from './spawn-checks.ts';
 import { lifetimeOf, TokenRenewal } from './token-renewal.ts';
 import { EventIndex } from './triggers/watch.ts';
 
 /** The parts of the hub against which automations are checked, and those that they use. */
-export type AgentParts = AccessPorts &
+export type AgentParts = DefinitionPorts &
   Omit<AutomationPorts, 'agents' | 'index' | 'onTokenEnded'> & {
     readonly store: KeyValueStore;
     readonly tokens: TokenAuthority;
@@ -67,6 +66,7 @@ export class AgentRunner implements Service {
       authorizer: parts.authorizer,
       devices: parts.devices,
       registry: parts.registry,
+      things: parts.things,
       mesh: parts.mesh,
       validator: parts.validator,
       readings: parts.readings,
@@ -105,11 +105,11 @@ export class AgentRunner implements Service {
     const id = childId(by, part);
     this.#requireFree(id);
     requireOwnPermissions(request.permissions, by);
-    const plan = this.#check(request, { ...by, id, permissions: request.permissions });
     const { type, permissions } = request;
+    const { config, plan } = checkDefinition(request, { ...by, id, permissions }, this.#parts);
     const { ttlMs, renewsItself } = lifetimeOf(request.ttlMs, { type, ...parentOf(by) });
     const issued = this.#parts.tokens.issue({ agentId: part, permissions, ttlMs }, by);
-    const record = this.#store({ ...request, ...(renewsItself && { renewsItself }) }, issued, by);
+    const record = this.#store({ ...request, config, ...(renewsItself && { renewsItself }) }, issued, by);
     this.#begin(record, plan);
     return { record, token: issued.token };
   }
@@ -221,18 +221,6 @@ export class AgentRunner implements Service {
     const known = this.#agents.get(id);
     if (!isHeld && !(known && isLiving(known))) return;
     throw new AtmoError('CONFLICT', `There is an agent ${id} with a token already; choose another name, or end it first`);
-  }
-
-  #check(request: SpawnRequest, asAgent: Principal): AutomationPlan | undefined {
-    const { validator } = this.#parts;
-    if (request.type === 'external') {
-      checkExternalConfig(request.config, validator);
-      return undefined;
-    }
-    const plan = parseAutomation(request.config, validator);
-    requireVisible(plan, asAgent, this.#parts);
-    checkActions(plan.actions, asAgent, this.#parts);
-    return plan;
   }
 
   /** Stores the agent. If that fails, revokes the token, since nobody may hold a token of an agent that the hub does not know. */

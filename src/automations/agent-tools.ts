@@ -6,7 +6,7 @@ import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import type { AgentRunner } from './agent-runner.ts';
 import { AGENT_STATUSES, type AgentType } from './agent-store.ts';
 import type { CheckToolPorts } from './automation-ports.ts';
-import { type AutomationViewPorts, agentView, automationView } from './automation-view.ts';
+import { agentView, automationView } from './automation-view.ts';
 import { conflictsOf } from './check/automation-check.ts';
 import { FINDINGS } from './check/finding.ts';
 import { CONFIG_SCHEMA } from './plan/plan-schema.ts';
@@ -19,7 +19,7 @@ const reasonParameter = p.string({ description: 'Why, for the journal and the li
 const success = { type: 'boolean', description: 'False when it had ended before' };
 
 /** Returns the tools that manage agents. */
-export function agentTools(runner: AgentRunner, ports: AutomationViewPorts): readonly RegisteredTool[] {
+export function agentTools(runner: AgentRunner, ports: CheckToolPorts): readonly RegisteredTool[] {
   return [
     spawnAgentTool(runner, ports),
     killAgentTool(runner),
@@ -162,7 +162,7 @@ function lifetime(description: string) {
 }
 
 /** Returns `list_automations`, which the page shows. `list_agents` is shorter, so that language models need not read all triggers. */
-function listAutomationsTool(runner: AgentRunner, ports: AutomationViewPorts): RegisteredTool {
+function listAutomationsTool(runner: AgentRunner, ports: CheckToolPorts): RegisteredTool {
   return defineTool(
     {
       ...OWN,
@@ -188,7 +188,7 @@ function listAutomationsTool(runner: AgentRunner, ports: AutomationViewPorts): R
       return {
         automations: automations.map((record) => ({
           ...objectOf(agentView(record, runner)),
-          ...automationView(runner.planOf(record), ports),
+          ...automationView(runner.planOf(record), principal, ports),
           renews_itself: record.renewsItself === true,
         })),
       };

@@ -10,6 +10,7 @@ import type { Logger } from '../core/logger.ts';
 import type { MeshView } from '../core/mesh-view.ts';
 import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
+import type { HomeThings } from './home-things.ts';
 import type { HouseState } from './house/house.ts';
 
 /** The parts of the hub against which a configuration is checked. */
@@ -24,6 +25,16 @@ export interface AccessPorts {
   readonly house: Pick<HouseState, 'place'>;
   readonly clock: Clock;
 }
+
+/** The parts of the hub that find what a configuration names. */
+export interface NamingPorts {
+  readonly things: HomeThings;
+  readonly authorizer: Authorizer;
+  readonly registry: Pick<ToolDirectory, 'find'>;
+}
+
+/** The parts of the hub against which a definition is checked and bound to ids. */
+export type DefinitionPorts = AccessPorts & NamingPorts;
 
 /** A value of a device that one of its sensors shows. Effects of calls name the value in the same way. */
 export interface ShownValue {
@@ -53,8 +64,8 @@ export interface CheckPorts extends AccessPorts {
   readonly values: DeviceValues;
 }
 
-/** The parts of the hub that the tools of the check need. */
-export interface CheckToolPorts {
+/** The parts of the hub that the tools of the check and the views of automations need. */
+export interface CheckToolPorts extends NamingPorts {
   readonly check: CheckPorts;
   readonly logger: Logger;
 }

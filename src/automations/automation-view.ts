@@ -1,17 +1,15 @@
+import type { Principal } from '../core/auth/principal.ts';
 import { isoTime } from '../core/clock.ts';
 import { isJsonObject, type Json, type JsonObject, objectOf } from '../core/json.ts';
+import { callerView } from '../tools/definition/tool-permissions.ts';
 import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
 import { copyJson, snakeJson } from '../tools/schema/plain-json.ts';
 import type { AgentRunner } from './agent-runner.ts';
 import { type AgentRecord, shownStatus } from './agent-store.ts';
 import type { CheckToolPorts } from './automation-ports.ts';
+import { type ThingKind, thingNamedBy } from './home-things.ts';
 import type { AutomationPlan } from './plan/plan-schema.ts';
 import { type Action, isAction, type Step } from './plan/step-schema.ts';
-
-/** The parts of the hub that describe an automation. */
-export interface AutomationViewPorts extends CheckToolPorts {
-  readonly registry: Pick<ToolDirectory, 'find'>;
-}
 
 /** Returns the public view of an agent, without its token. */
 export function agentView(record: AgentRecord, runner: AgentRunner): Json {
@@ -43,17 +41,43 @@ export function agentView(record: AgentRecord, runner: AgentRunner): Json {
 /** Parameters that name what an action acts on. All others are not shown, because any of them may be a secret. */
 const TARGETS = ['device_id', 'device_ids', 'area', 'scene', 'scene_id'];
 
-/** Returns what an automation waits for and what it calls, by its plan. An action has the tool's title, and of its parameters only the targets. */
-export function automationView(plan: AutomationPlan | undefined, { registry }: AutomationViewPorts): JsonObject {
-  return {
+/**
+ * Returns what an automation waits for and what it calls, by its plan. An action has the tool's title, and of its parameters only the targets.
+ * Beside each id of a device, sensor or scene that the caller may see stands its name of today: `device_name` beside `device_id`.
+ */
+export function automationView(
+  plan: AutomationPlan | undefined,
+  by: Principal,
+  { registry, things, authorizer }: CheckToolPorts,
+): JsonObject {
+  const view = {
     triggers: copyJson(plan?.triggers ?? []),
     conditions: copyJson(plan?.conditions ?? []),
     actions: (plan?.actions ?? []).map((step) => stepView(step, registry)),
   };
+  const caller = callerView(by, authorizer);
+  return objectOf(withNames(view, (kind, id) => things.nameFor(kind, id, caller)));
+}
+
+type NameOf = (kind: ThingKind, id: string) => string | undefined;
+
+function withNames(value: Json, nameOf: NameOf): Json {
+  if (Array.isArray(value)) return value.map((item: Json) => withNames(item, nameOf));
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, item]) => [[name, withNames(item, nameOf)], ...namesBeside(name, item, nameOf)]),
+  );
+}
+
+function namesBeside(member: string, item: Json, nameOf: NameOf): readonly [string, Json][] {
+  const kind = thingNamedBy(member);
+  if (kind === undefined) return [];
+  const named = Array.isArray(item) ? item.map((id) => nameOf(kind, String(id)) ?? String(id)) : nameOf(kind, String(item));
+  return named === undefined ? [] : [[`${kind}_name${Array.isArray(item) ? 's' : ''}`, named]];
 }
 
 /** Returns a step as it is written, with the views of the steps within it. Of the parameters of a call, it has only the targets. */
-function stepView(step: Step, registry: AutomationViewPorts['registry']): JsonObject {
+function stepView(step: Step, registry: Pick<ToolDirectory, 'find'>): JsonObject {
   if (isAction(step)) return actionView(step, registry);
   const views = (steps: readonly Step[]) => steps.map((one) => stepView(one, registry));
   if (step.type === 'choose') {
@@ -65,7 +89,7 @@ function stepView(step: Step, registry: AutomationViewPorts['registry']): JsonOb
   return objectOf(copyJson(step));
 }
 
-function actionView({ tool, params }: Action, registry: AutomationViewPorts['registry']): JsonObject {
+function actionView({ tool, params }: Action, registry: Pick<ToolDirectory, 'find'>): JsonObject {
   const targets = Object.entries(params).filter(([name, value]) => TARGETS.includes(name) && isName(value));
   const title = titleOf(tool, registry);
   return { tool, ...(title !== undefined && { title }), ...Object.fromEntries(targets) };
@@ -75,7 +99,7 @@ function isName(value: Json | undefined): boolean {
   return typeof value === 'string' || (Array.isArray(value) && !value.some(isJsonObject));
 }
 
-function titleOf(tool: string, registry: AutomationViewPorts['registry']): string | undefined {
+function titleOf(tool: string, registry: Pick<ToolDirectory, 'find'>): string | undefined {
   try {
     return registry.find(tool)?.definition.metadata.title;
   } catch {

@@ -3,7 +3,13 @@ import { excessPermissions } from '../core/auth/permission.ts';
 import { AGENT_NAME, type Principal, rootAgentOf } from '../core/auth/principal.ts';
 import { AtmoError } from '../core/errors.ts';
 import { slug } from '../core/ids.ts';
+import type { JsonObject } from '../core/json.ts';
 import type { AgentRecord, AgentType } from './agent-store.ts';
+import { checkActions, requireVisible } from './automation-access.ts';
+import type { DefinitionPorts } from './automation-ports.ts';
+import { bindNames } from './plan/bind-names.ts';
+import { checkExternalConfig, parseAutomation } from './plan/parse-automation.ts';
+import type { AutomationPlan } from './plan/plan-schema.ts';
 
 /**
  * Throws VALIDATION_ERROR if no permission is requested, and PERMISSION_DENIED if the caller lacks a requested permission. The token issuer
@@ -19,6 +25,33 @@ export function requireOwnPermissions(permissions: readonly string[], by: Princi
   const beyond = excessPermissions(permissions, by.permissions);
   if (beyond.length === 0) return;
   throw new AtmoError('PERMISSION_DENIED', `${by.id} cannot give away what it does not have: ${beyond.join(', ')}`, { required: beyond });
+}
+
+/** A definition that was checked: its configuration with ids in place of names, and the plan of an automation. */
+interface CheckedDefinition {
+  readonly config: JsonObject;
+  readonly plan?: AutomationPlan;
+}
+
+/**
+ * Checks what an agent would do, as the agent itself, and binds its names to ids. Throws VALIDATION_ERROR or PAYLOAD_TOO_LARGE for an invalid
+ * configuration, and errors about tools, sensors, devices and permissions.
+ */
+export function checkDefinition(
+  { type, config: written }: Pick<AgentRecord, 'type' | 'config'>,
+  asAgent: Principal,
+  ports: DefinitionPorts,
+): CheckedDefinition {
+  if (type === 'external') {
+    checkExternalConfig(written, ports.validator);
+    return { config: written };
+  }
+  parseAutomation(written, ports.validator);
+  const config = bindNames(written, asAgent, ports);
+  const plan = parseAutomation(config, ports.validator);
+  requireVisible(plan, asAgent, ports);
+  checkActions(plan.actions, asAgent, ports);
+  return { config, plan };
 }
 
 const MAX_AGENTS = 64;

@@ -2,15 +2,19 @@ import { AgentRunner } from '../automations/agent-runner.ts';
 import { agentTools } from '../automations/agent-tools.ts';
 import { type CheckPorts, type DeviceValues, NO_DEVICE_VALUES } from '../automations/automation-ports.ts';
 import { checkAutomationTool } from '../automations/check/check-tools.ts';
+import { HomeThings } from '../automations/home-things.ts';
 import { flagTools } from '../automations/house/flag-tools.ts';
 import { House, type Place } from '../automations/house/house.ts';
 import { presenceTools } from '../automations/house/presence-tools.ts';
 import type { LocationConfig } from '../connectors/location/location-config.ts';
 import type { ServiceStack } from '../core/lifecycle.ts';
+import type { SceneStore } from '../profiles/home/scene-store.ts';
 import type { Infrastructure } from './infrastructure.ts';
 import type { ToolServices } from './tool-services.ts';
 
 interface AutomationOptions {
+  /** The scenes of the home; undefined if Matter is off. */
+  readonly scenes: Pick<SceneStore, 'get' | 'find'> | undefined;
   /** Configured locations by device id; undefined if there are none. */
   readonly location: LocationConfig | undefined;
   /** The values and events of the devices; undefined if Matter is off. */
@@ -18,18 +22,21 @@ interface AutomationOptions {
   readonly stack: ServiceStack;
 }
 
+const NO_SCENES = { get: () => undefined, find: () => undefined };
+
 /** Opens the flags of the house and the presence of its people, registers the tools of agents, and starts the agents. */
 export async function openAutomations(
   infrastructure: Infrastructure,
   services: ToolServices,
-  { location, values = NO_DEVICE_VALUES, stack }: AutomationOptions,
+  { location, scenes = NO_SCENES, values = NO_DEVICE_VALUES, stack }: AutomationOptions,
 ): Promise<AgentRunner> {
-  const { clock, logger, events, store, readings, directory: devices, deviceGroups, auth } = infrastructure;
+  const { clock, logger, events, store, readings, directory: devices, deviceGroups, homeNames: names, auth } = infrastructure;
   const { validator, pipeline, meshProxy: mesh, tools: registry } = services;
   const { authorizer, tokens, time, rules, people } = auth;
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   const house = new House({ clock, store, events }, { place: placeOf(location) });
   await stack.start(house);
+  const things = new HomeThings({ devices, readings, names, scenes });
   const runner = new AgentRunner({
     clock,
     logger,
@@ -44,6 +51,7 @@ export async function openAutomations(
     authorizer,
     pipeline,
     registry,
+    things,
     validator,
     mesh,
   });
@@ -61,9 +69,10 @@ export async function openAutomations(
     validator,
     mesh,
   };
+  const checkTools = { registry, things, authorizer, check, logger };
   const tools = [
-    ...agentTools(runner, { registry, check, logger }),
-    checkAutomationTool(runner, { check, logger }),
+    ...agentTools(runner, checkTools),
+    checkAutomationTool(runner, checkTools),
     ...flagTools(house.flags, authorizer),
     ...presenceTools(house.presences, people),
   ];

@@ -158,7 +158,12 @@ export class Hub implements Service {
     for (const tool of this.#ownTools) registerAnyTool(services.registry, tool);
     const registrations = await openRegistration(infrastructure, services, { config: this.#config, programs, stack: this.#stack });
     const { location } = this.#config.connectors;
-    const runner = await openAutomations(infrastructure, services, { location, values: home?.values, stack: this.#stack });
+    const runner = await openAutomations(infrastructure, services, {
+      location,
+      scenes: home?.scenes,
+      values: home?.values,
+      stack: this.#stack,
+    });
     const hubName = this.#config.mesh.name;
     const firstPort = this.#config.matter.bridgePort;
     const bridges = matter && home && openBridges(infrastructure, services, { nodes: matter.bridges, home, hubName, firstPort });

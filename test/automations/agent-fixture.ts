@@ -3,6 +3,7 @@ import { AgentRunner } from '../../src/automations/agent-runner.ts';
 import { agentTools } from '../../src/automations/agent-tools.ts';
 import { type CheckPorts, NO_DEVICE_VALUES } from '../../src/automations/automation-ports.ts';
 import { checkAutomationTool } from '../../src/automations/check/check-tools.ts';
+import { HomeThings } from '../../src/automations/home-things.ts';
 import { flagTools } from '../../src/automations/house/flag-tools.ts';
 import { House, type Place } from '../../src/automations/house/house.ts';
 import { presenceTools } from '../../src/automations/house/presence-tools.ts';
@@ -14,6 +15,7 @@ import type { Person } from '../../src/core/auth/people.ts';
 import { NO_GROUPS } from '../../src/core/auth/permission.ts';
 import type { Principal } from '../../src/core/auth/principal.ts';
 import type { Reachability } from '../../src/core/devices/device-model.ts';
+import { NO_HOME_NAMES } from '../../src/core/devices/device-names.ts';
 import type { ReadingStore, ReadingValue } from '../../src/core/devices/sensor-readings.ts';
 import type { DeviceId, SensorId } from '../../src/core/ids.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
@@ -86,7 +88,18 @@ export async function agentFixture({
   devices.devices = [makeDevice('lamp'), makeDevice('hall-sensor'), makeDevice('switch')];
   const house = new House({ clock, store, events }, { place });
   await house.start();
+  const scenes: { readonly id: string; readonly name: string }[] = [];
+  const things = new HomeThings({
+    devices,
+    readings: { current: (one) => readings.get(one), sensors: () => readings.list() },
+    names: NO_HOME_NAMES,
+    scenes: {
+      get: (one) => scenes.find((scene) => scene.id === one),
+      find: (text) => scenes.find((scene) => scene.id === text || scene.name === text),
+    },
+  });
   const runner = new AgentRunner({
+    things,
     house,
     timeZone,
     ...{ clock, store, events, authorizer, devices, logger: silentLogger, tokens: issuer },
@@ -112,7 +125,7 @@ export async function agentFixture({
       test: () => ({ verdict: { kind: 'allow' }, effects: [] }),
     },
   };
-  const ports = { registry: fixture.tools, check, logger: silentLogger };
+  const ports = { registry: fixture.tools, things, authorizer, check, logger: silentLogger };
   const tools = [...agentTools(runner, ports), checkAutomationTool(runner, ports)];
   const people = { find: (name: string) => PEOPLE.find((person) => person.name === name), list: () => PEOPLE };
   for (const tool of [...tools, ...flagTools(house.flags, authorizer), ...presenceTools(house.presences, people)]) {
@@ -147,7 +160,24 @@ export async function agentFixture({
   const call = (tool: string, params: JsonObject = {}, principal: Principal = spawned): Promise<CallAnswer> =>
     fixture.pipeline.call({ principal, tool, params });
   return {
-    ...{ ...fixture, clock, store, events, hub, heard: tokens.heard, issuer, authorizer, readings, devices, house, runner, calls, call },
+    ...{
+      ...fixture,
+      clock,
+      store,
+      events,
+      hub,
+      heard: tokens.heard,
+      issuer,
+      authorizer,
+      readings,
+      devices,
+      scenes,
+      things,
+      house,
+      runner,
+      calls,
+      call,
+    },
     onLamp: (handler: typeof lampHandler) => {
       lampHandler = handler;
     },

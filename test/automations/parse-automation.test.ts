@@ -78,6 +78,12 @@ describe('a configuration', () => {
       { parameters: { p: { value: 'hall/temperature' } } },
       /sensor_id has to be written out/,
     ],
+    [
+      'a parameter as the text of an expression',
+      reading({ above: 1 }),
+      { parameters: { p: { value: 'flags.x' } }, actions: [{ tool: 't', params: { list: [{ expr: { param: 'p' } }] } }] },
+      /expr has to be written out; use params.NAME/,
+    ],
   ])('with %s is refused in words', (_, trigger, extra, message) => {
     const found = refusal(trigger, extra);
     expect(found?.code).toBe('VALIDATION_ERROR');

@@ -4,6 +4,7 @@ import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import type { AgentRunner } from '../agent-runner.ts';
 import { requireVisible } from '../automation-access.ts';
 import type { CheckToolPorts } from '../automation-ports.ts';
+import { bindNames } from '../plan/bind-names.ts';
 import { parseAutomation } from '../plan/parse-automation.ts';
 import { CONFIG_SCHEMA } from '../plan/plan-schema.ts';
 import { DISPLAY_NAME } from '../plan/schema-parts.ts';
@@ -48,7 +49,8 @@ export function checkAutomationTool(runner: AgentRunner, ports: CheckToolPorts):
     async ({ config, permissions, name = 'draft', ttl_seconds: seconds }, { principal: by }) => {
       const { validator, clock } = ports.check;
       requireOwnPermissions(permissions, by);
-      const plan = parseAutomation(config, validator);
+      parseAutomation(config, validator);
+      const plan = parseAutomation(bindNames(config, by, ports), validator);
       // A sensor or device that the caller may not see counts as unknown. Otherwise, a draft would show whether it exists.
       requireVisible(plan, by, ports.check);
       const id = childId(by, idPartOf(name, 'automation'));

@@ -56,13 +56,25 @@ function checkLength(config: JsonObject): void {
   throw new AtmoError('PAYLOAD_TOO_LARGE', `The config has ${length} characters of JSON; ${MAX_CONFIG_LENGTH} are allowed`);
 }
 
-/** Throws VALIDATION_ERROR if a parameter stands for what has to be written out, at any depth but in the parameters of calls. */
+/** Throws VALIDATION_ERROR if a parameter stands for what has to be written out, at any depth. */
 function requireWrittenOut(value: Json | undefined): void {
   if (Array.isArray(value)) for (const item of value) requireWrittenOut(item);
   if (!isJsonObject(value)) return;
   const name = WRITTEN_OUT.find((member) => isJsonObject(value[member]));
   if (name !== undefined) throw invalidInput(`${name} has to be written out; it cannot be a parameter`);
-  for (const [member, item] of Object.entries(value)) if (member !== 'params') requireWrittenOut(item);
+  for (const [member, item] of Object.entries(value)) (member === 'params' ? requireWrittenExpressions : requireWrittenOut)(item);
+}
+
+/**
+ * Throws VALIDATION_ERROR if a parameter stands for the text of an expression in the parameters of a call. Else, whoever may set the parameter
+ * could write the expression.
+ */
+function requireWrittenExpressions(value: Json): void {
+  if (Array.isArray(value)) for (const item of value) requireWrittenExpressions(item);
+  if (!isJsonObject(value)) return;
+  if (Object.keys(value).length === 1 && isJsonObject(value.expr) && 'param' in value.expr)
+    throw invalidInput('expr has to be written out; use params.NAME in the expression for a parameter');
+  for (const item of Object.values(value)) requireWrittenExpressions(item);
 }
 
 /** Returns the checked parameters by name. Throws VALIDATION_ERROR if a number is outside its bounds, or a text or boolean has bounds. */
