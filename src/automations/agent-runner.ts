@@ -19,6 +19,7 @@ import { Automation, type AutomationPorts } from './automation.ts';
 import type { DefinitionPorts } from './automation-ports.ts';
 import { parseAutomation, parseParameters, withParameter } from './plan/parse-automation.ts';
 import type { AutomationPlan } from './plan/plan-schema.ts';
+import type { AskingStep } from './run/run-story.ts';
 import { checkDefinition, childId, idPartOf, requireAgentCapacity, requireOwnPermissions } from './spawn-checks.ts';
 import { lifetimeOf, TokenRenewal } from './token-renewal.ts';
 import { EventIndex } from './triggers/watch.ts';
@@ -75,6 +76,7 @@ export class AgentRunner implements Service {
       agents: this.#agents,
       index: new EventIndex(parts.events),
       timeZone: parts.timeZone,
+      traces: parts.traces,
       onTokenEnded: (id, code, message) => this.#onTokenEnded(id, code, message),
     };
     const { clock, logger, time, tokens } = parts;
@@ -138,6 +140,7 @@ export class AgentRunner implements Service {
     if (isEnabled) {
       const { restsUntilMs: _, ...rested } = rest;
       this.#restart({ ...rested, status: 'active', failures: 0 });
+      if (disabled) this.#parts.traces.note(id, { cause: 'disabled', facts: { by: disabled.by }, sinceMs: disabled.atMs });
     } else {
       this.#restart({ ...rest, disabled: { atMs: this.#parts.clock.now(), by: by.id } });
     }
@@ -162,6 +165,13 @@ export class AgentRunner implements Service {
   /** Returns when a trigger of the automation fires next because of the time; undefined if none does or it is not known. */
   nextRunMs({ id }: AgentRecord): number | undefined {
     return this.#running.get(id)?.automation?.nextFiringMs();
+  }
+
+  /** Returns what the agent does now, for people who ask why: whether it watches its triggers, and the step that waits for an approval. */
+  activityOf({ id }: Pick<AgentRecord, 'id'>): { readonly isWatching: boolean; readonly asking?: AskingStep } {
+    const automation = this.#running.get(id)?.automation;
+    const asking = automation?.asking();
+    return { isWatching: automation !== undefined, ...(asking && { asking }) };
   }
 
   /** Sets a declared parameter of an agent, with immediate effect. Returns the old value. A paused automation becomes active again. */
@@ -350,6 +360,7 @@ export class AgentRunner implements Service {
       lastError: { code: 'OUTCOME_UNKNOWN', message, atMs: this.#parts.clock.now() },
     };
     this.#agents.put(ended);
+    this.#parts.traces.note(record.id, { cause: 'interrupted', runId: running.runId, facts: {}, sinceMs: running.startedAtMs });
     return ended;
   }
 

@@ -23,10 +23,14 @@ type Observed = Trigger | SimpleCondition;
 /** Returns what a plan looks at: its triggers, its conditions at any depth, and what its expressions use. */
 export function observedBy(plan: AutomationPlan): readonly Observed[] {
   const { triggers, conditions, actions } = plan;
-  const written = expressionsOf(plan);
+  return [...triggers, ...simpleConditions([...conditions, ...conditionsIn(actions).flat()]), ...usedBy(expressionsOf(plan))];
+}
+
+/** Returns what expressions look at. */
+export function usedBy(expressions: Iterable<string>): readonly Observed[] {
+  const written = [...expressions];
   const readings = [...usesIn(written, 'readings')].map((sensor_id): Observed => ({ type: 'reading', sensor_id }));
-  const flags = [...usesIn(written, 'flags')].map((flag): Observed => ({ type: 'flag', flag }));
-  return [...triggers, ...simpleConditions([...conditions, ...conditionsIn(actions).flat()]), ...readings, ...flags];
+  return [...readings, ...[...usesIn(written, 'flags')].map((flag): Observed => ({ type: 'flag', flag }))];
 }
 
 /**

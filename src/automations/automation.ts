@@ -1,15 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import type { Authorizer, Principal, TokenAuthority } from '../core/auth/principal.ts';
+import { isoTime } from '../core/clock.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { type AgentRecord, type AgentStore, isLiving, type RunProgress, type WaitingRun } from './agent-store.ts';
 import { canObserve, observedBy } from './automation-access.ts';
 import type { AutomationPlan } from './plan/plan-schema.ts';
+import type { Trigger } from './plan/trigger-schema.ts';
 import { conditionsHold } from './run/condition-check.ts';
 import { RunLog } from './run/run-log.ts';
 import { type Run, type RunOutcome, type RunPorts, runSteps } from './run/run-steps.ts';
+import { RunStory } from './run/run-story.ts';
+import { unmetConditions, unmetJson } from './run/unmet-conditions.ts';
+import { AutomationTracer } from './traces/automation-tracer.ts';
+import type { TraceLog } from './traces/trace-log.ts';
 import { createWatch } from './triggers/create-watch.ts';
-import type { Delivery, Firing, Watch, WatchPorts } from './triggers/watch.ts';
+import type { Delivery, Firing, Watch, WatchListener, WatchPorts } from './triggers/watch.ts';
 
 /** Maximum milliseconds that a firing waits for the previous run or the cooldown. A firing that would have to wait longer is dropped. */
 const MAX_WAIT_MS = 60_000;
@@ -24,8 +30,17 @@ export interface AutomationPorts extends WatchPorts, RunPorts {
   readonly tokens: Pick<TokenAuthority, 'principalOf'>;
   readonly authorizer: Authorizer;
   readonly logger: Logger;
+  readonly traces: Pick<TraceLog, 'note'>;
   /** Called when a run finds that the agent's token has expired or was revoked. */
   readonly onTokenEnded: (id: string, code: ErrorBody['code'], message: string) => void;
+}
+
+/** A run that begins or goes on. */
+interface BegunRun extends Pick<WaitingRun, 'facts'>, Partial<Pick<WaitingRun, 'progress'>> {
+  readonly id: string;
+  readonly principal: Principal;
+  /** Undefined if the run goes on after a restart. */
+  readonly trigger: Trigger | undefined;
 }
 
 /** Watches the triggers of one automation and runs its actions, one run at a time, with the permissions of its token. */
@@ -34,6 +49,7 @@ export class Automation {
   readonly #id: string;
   readonly #rateLimit = new RunRateLimit();
   readonly #abort = new AbortController();
+  readonly #tracer: AutomationTracer;
   #plan: AutomationPlan;
   #watches: readonly Watch[] = [];
   /** The latest firing that waits for its run. */
@@ -41,6 +57,8 @@ export class Automation {
   #cancelWait: (() => void) | undefined;
   #run: Promise<void> | undefined;
   #log: RunLog | undefined;
+  #story: RunStory | undefined;
+  #isSuspended = false;
   /** True if the run that this object gives up goes on later. */
   #isKept = false;
 
@@ -48,10 +66,15 @@ export class Automation {
     this.#ports = ports;
     this.#id = id;
     this.#plan = plan;
+    this.#tracer = new AutomationTracer(ports.traces, id);
   }
 
   start(): void {
-    this.#watches = this.#plan.triggers.map((trigger) => createWatch(trigger, this.#ports, (firing) => this.#onFiring(firing)));
+    const listener: WatchListener = {
+      onFiring: (firing) => this.#onFiring(firing),
+      onMiss: (trigger, miss) => this.#tracer.missed(trigger, miss),
+    };
+    this.#watches = this.#plan.triggers.map((trigger) => createWatch(trigger, this.#ports, listener));
     const { lastRunAtMs = 0, running } = this.#ports.agents.get(this.#id) ?? {};
     for (const watch of this.#watches) watch.start(Math.max(lastRunAtMs, running?.startedAtMs ?? 0));
   }
@@ -80,8 +103,14 @@ export class Automation {
     return due.length === 0 ? undefined : Math.min(...due);
   }
 
+  /** Returns the step of the run in progress that waits for people to approve it; undefined if none does. */
+  asking(): RunStory['asking'] {
+    return this.#run && this.#story?.asking;
+  }
+
   /** Stops as `stop` does, but leaves a run that waits on the disk: it goes on after a restart of the hub. */
   async suspend(): Promise<void> {
+    this.#isSuspended = true;
     this.#log?.flush();
     this.#isKept = this.#ports.agents.get(this.#id)?.running?.waiting !== undefined;
     await this.stop();
@@ -99,6 +128,7 @@ export class Automation {
   }
 
   #onFiring(firing: Firing): void {
+    if (this.#waiting) this.#tracer.noRun(this.#waiting, 'superseded', { waited_for: this.#run ? 'previous_run' : 'cooldown' });
     this.#waiting = firing;
     this.#startWaitingRun();
   }
@@ -115,9 +145,19 @@ export class Automation {
       return;
     }
     this.#waiting = undefined;
+    if (isLate) this.#drop(firing, waitMs);
+    else if (firing.holds()) this.#begin(() => this.#perform(firing));
+    else this.#tracer.noRun(firing, 'no_longer_holds');
+  }
+
+  /** Drops a firing that would have to wait for too long. */
+  #drop(firing: Firing, waitMs: number): void {
+    const { cooldownMs, maxRunsPerHour } = this.#plan;
     if (waitMs === Infinity) this.#noteRateLimit();
-    if (isLate || !firing.holds()) return;
-    this.#begin(() => this.#perform(firing));
+    const waitedMs = this.#ports.clock.monotonic() - firing.atMs;
+    if (waitMs === Infinity) this.#tracer.noRun(firing, 'rate_limit', { max_runs_per_hour: maxRunsPerHour });
+    else if (waitedMs > MAX_WAIT_MS) this.#tracer.noRun(firing, 'previous_run', { waited_seconds: Math.round(waitedMs / 1000) });
+    else this.#tracer.noRun(firing, 'cooldown', { cooldown_seconds: cooldownMs / 1000 });
   }
 
   /** Runs `work`, and then the latest firing that came meanwhile. Never rejects: errors are stored in the agent's record. */
@@ -139,33 +179,53 @@ export class Automation {
   async #perform(firing: Firing): Promise<void> {
     const { agents, clock } = this.#ports;
     const record = agents.get(this.#id);
-    if (!record || !isLiving(record) || record.disabled || (record.restsUntilMs ?? 0) > clock.now()) return;
+    if (!record || !isLiving(record) || record.disabled || this.#isResting(record, firing)) return;
     const principal = this.#principal(record);
+    if (!principal) this.#tracer.noRun(firing, 'token_ended');
     if (!principal || !this.#shouldRun(firing, principal)) return;
     const runId = randomUUID();
     this.#rateLimit.started(clock.monotonic());
-    // The run is on the disk before its first action, so that a run which a crash interrupts is not repeated.
-    agents.put({ ...record, running: { runId, startedAtMs: clock.now() } });
-    await this.#runSteps(runId, principal, { facts: firing.facts });
+    this.#markRunning(record, runId, firing);
+    await this.#runSteps({ id: runId, principal, facts: firing.facts, trigger: firing.trigger });
+  }
+
+  /** Writes the run to the disk before its first action, so that a run which a crash interrupts is not repeated. */
+  #markRunning(record: AgentRecord, runId: string, firing: Firing): void {
+    const { agents, clock } = this.#ports;
+    try {
+      agents.put({ ...record, running: { runId, startedAtMs: clock.now() } });
+    } catch (thrown) {
+      this.#tracer.noRun(firing, 'disk_refused', { message: toAtmoError(thrown).message });
+      throw thrown;
+    }
+  }
+
+  #isResting({ restsUntilMs = 0, failures }: AgentRecord, firing: Firing): boolean {
+    const isResting = restsUntilMs > this.#ports.clock.now();
+    if (isResting) this.#tracer.noRun(firing, 'resting', { until: isoTime(restsUntilMs), failures });
+    return isResting;
   }
 
   async #resumeRun({ facts, progress }: WaitingRun): Promise<void> {
     const record = this.#ports.agents.get(this.#id);
     const principal = record && this.#principal(record);
-    if (record?.running && principal) await this.#runSteps(record.running.runId, principal, { facts, progress });
+    if (record?.running && principal) await this.#runSteps({ id: record.running.runId, principal, facts, progress, trigger: undefined });
   }
 
-  async #runSteps(
-    id: string,
-    principal: Principal,
-    { facts, progress }: Pick<WaitingRun, 'facts'> & Partial<Pick<WaitingRun, 'progress'>>,
-  ): Promise<void> {
+  async #runSteps({ id, principal, facts, progress, trigger }: BegunRun): Promise<void> {
+    const startedMs = this.#ports.agents.get(this.#id)?.running?.startedAtMs ?? this.#ports.clock.now();
     const log = new RunLog((saved) => this.#save(saved, facts), progress);
+    const story = new RunStory();
     this.#log = log;
+    this.#story = story;
     const { parameters } = this.#plan;
     const requireObservable = () => this.#requireObservable(principal);
-    const outcome = await this.#outcomeOf({ id, principal, facts, parameters, log, signal: this.#abort.signal, requireObservable });
-    if (!this.#isKept) this.#finish(outcome);
+    const run = { id, principal, facts, parameters, log, story, signal: this.#abort.signal, requireObservable };
+    const outcome = await this.#outcomeOf(run);
+    if (this.#isKept) return;
+    this.#finish(outcome);
+    const givenUp = this.#abort.signal.aborted ? (this.#isSuspended ? 'hub_stopped' : 'stopped') : undefined;
+    this.#tracer.ended({ id, startedMs, trigger, facts, outcome, story, ...(givenUp && { givenUp }) });
   }
 
   /**
@@ -193,7 +253,7 @@ export class Automation {
     try {
       return await runSteps(this.#plan.actions, run, this.#ports);
     } catch (thrown) {
-      return { isStopped: true, error: toAtmoError(thrown).toBody() };
+      return { isStopped: true, flow: 'fail', error: toAtmoError(thrown).toBody() };
     }
   }
 
@@ -209,12 +269,19 @@ export class Automation {
   }
 
   /** Returns whether a run may start: the agent may still observe the trigger and the conditions, and the conditions hold now. */
-  #shouldRun({ facts }: Firing, principal: Principal): boolean {
+  #shouldRun(firing: Firing, principal: Principal): boolean {
     if (!this.#mayObserveAll(principal)) {
       this.#note('PERMISSION_DENIED', NOT_OBSERVABLE);
+      this.#tracer.noRun(firing, 'not_observable');
       return false;
     }
-    return conditionsHold(this.#plan.conditions, { params: this.#plan.parameters, trigger: facts }, this.#ports);
+    const { conditions, parameters } = this.#plan;
+    const values = { params: parameters, trigger: firing.facts };
+    if (conditionsHold(conditions, values, this.#ports)) return true;
+    const unmet = unmetConditions(conditions, values, this.#ports);
+    const isKnown = unmet.some(({ isUnknown }) => !isUnknown);
+    this.#tracer.noRun(firing, isKnown ? 'condition_false' : 'condition_unknown', { unmet: unmetJson(unmet) });
+    return false;
   }
 
   #requireObservable(principal: Principal): void {

@@ -6,6 +6,8 @@ import { HomeThings } from '../automations/home-things.ts';
 import { flagTools } from '../automations/house/flag-tools.ts';
 import { House, type Place } from '../automations/house/house.ts';
 import { presenceTools } from '../automations/house/presence-tools.ts';
+import { explainAutomationTool } from '../automations/traces/explain-tool.ts';
+import { TraceLog } from '../automations/traces/trace-log.ts';
 import type { LocationConfig } from '../connectors/location/location-config.ts';
 import type { ServiceStack } from '../core/lifecycle.ts';
 import type { SceneStore } from '../profiles/home/scene-store.ts';
@@ -37,7 +39,10 @@ export async function openAutomations(
   const house = new House({ clock, store, events }, { place: placeOf(location) });
   await stack.start(house);
   const things = new HomeThings({ devices, readings, names, scenes });
+  const traces = new TraceLog({ rows: readings.traces, clock, logger });
+  await stack.start(traces);
   const runner = new AgentRunner({
+    traces,
     clock,
     logger,
     events,
@@ -73,6 +78,7 @@ export async function openAutomations(
   const tools = [
     ...agentTools(runner, checkTools),
     checkAutomationTool(runner, checkTools),
+    explainAutomationTool(runner, { ...check, traces, readings, house }),
     ...flagTools(house.flags, authorizer),
     ...presenceTools(house.presences, people),
   ];

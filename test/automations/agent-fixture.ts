@@ -7,6 +7,8 @@ import { HomeThings } from '../../src/automations/home-things.ts';
 import { flagTools } from '../../src/automations/house/flag-tools.ts';
 import { House, type Place } from '../../src/automations/house/house.ts';
 import { presenceTools } from '../../src/automations/house/presence-tools.ts';
+import { explainAutomationTool } from '../../src/automations/traces/explain-tool.ts';
+import { TraceLog } from '../../src/automations/traces/trace-log.ts';
 import { IdempotencyStore } from '../../src/calls/idempotency-store.ts';
 import type { PipelineCollaborators } from '../../src/calls/pipeline-context.ts';
 import type { CallAnswer } from '../../src/calls/request-and-answer.ts';
@@ -16,7 +18,7 @@ import { NO_GROUPS } from '../../src/core/auth/permission.ts';
 import type { Principal } from '../../src/core/auth/principal.ts';
 import type { Reachability } from '../../src/core/devices/device-model.ts';
 import { NO_HOME_NAMES } from '../../src/core/devices/device-names.ts';
-import type { ReadingStore, ReadingValue } from '../../src/core/devices/sensor-readings.ts';
+import type { HistoryPoint, HistoryQuery, ReadingStore, ReadingValue } from '../../src/core/devices/sensor-readings.ts';
 import type { DeviceId, SensorId } from '../../src/core/ids.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
 import { silentLogger } from '../../src/core/logger.ts';
@@ -26,6 +28,7 @@ import { makePipeline, makeTool, NO_OTHERS, owner, settled } from '../calls/pipe
 import { MemoryDirectory, makeDevice } from '../http/http-fixture.ts';
 import type { ManualClock } from '../manual-clock.ts';
 import type { MemoryKeyValueStore } from '../memory-key-value-store.ts';
+import { MemoryTraceRows } from '../memory-trace-rows.ts';
 import { NO_DEVICE_FACTS, NO_REMOTE_GROUPS } from '../no-device-facts.ts';
 
 export const SENSOR = 'hall-sensor/temperature';
@@ -33,6 +36,20 @@ export const SENSOR = 'hall-sensor/temperature';
 export const ENOUGH = [`sensor:read:${SENSOR}`, 'device:control:lamp'];
 export const LAMP_ON = { tool: 'matter:lamp_turn_on' };
 export const WHEN_HOT: JsonObject = { trigger: { type: 'reading', sensor_id: SENSOR, above: 25 }, actions: [LAMP_ON], cooldown_seconds: 0 };
+
+/** The readings that were reported, as the history answers for them. */
+class MemoryHistory {
+  readonly #points: { readonly sensor: SensorId; readonly value: ReadingValue; readonly atMs: number }[] = [];
+
+  record(sensor: SensorId, value: ReadingValue | null, atMs: number): void {
+    if (value !== null) this.#points.push({ sensor, value, atMs });
+  }
+
+  read({ sensor, startMs, endMs, limit = 10_000 }: HistoryQuery): readonly HistoryPoint[] {
+    const found = this.#points.filter((point) => point.sensor === sensor && point.atMs >= startMs && point.atMs <= endMs).slice(-limit);
+    return found.map(({ atMs, value }) => ({ atMs, value: typeof value === 'boolean' ? Number(value) : value }));
+  }
+}
 
 const PEOPLE: readonly Person[] = [
   { name: 'ann', title: 'Ann', role: 'adult', limits: {} },
@@ -42,6 +59,7 @@ const PEOPLE: readonly Person[] = [
 interface FixtureOptions {
   readonly clock?: ManualClock;
   readonly store?: MemoryKeyValueStore;
+  readonly traceRows?: MemoryTraceRows;
   readonly hub?: Awaited<ReturnType<typeof tokenServices>>['hub'];
   readonly approvals?: ApprovalQueue;
   readonly rules?: PipelineCollaborators['rules'];
@@ -65,6 +83,7 @@ export async function agentFixture({
   timeZone = 'UTC',
   place,
   isTimeTrusted = () => true,
+  traceRows = new MemoryTraceRows(),
   ...kept
 }: FixtureOptions = {}) {
   const tokens = await tokenServices(kept);
@@ -98,9 +117,12 @@ export async function agentFixture({
       find: (text) => scenes.find((scene) => scene.id === text || scene.name === text),
     },
   });
+  const traces = new TraceLog({ rows: traceRows, clock, logger: silentLogger });
+  await traces.start();
   const runner = new AgentRunner({
     things,
     house,
+    traces,
     timeZone,
     ...{ clock, store, events, authorizer, devices, logger: silentLogger, tokens: issuer },
     ...{ registry: fixture.tools, validator: fixture.validator, pipeline: fixture.pipeline },
@@ -126,7 +148,17 @@ export async function agentFixture({
     },
   };
   const ports = { registry: fixture.tools, things, authorizer, check, logger: silentLogger };
-  const tools = [...agentTools(runner, ports), checkAutomationTool(runner, ports)];
+  const history = new MemoryHistory();
+  const tools = [
+    ...agentTools(runner, ports),
+    checkAutomationTool(runner, ports),
+    explainAutomationTool(runner, {
+      ...check,
+      traces,
+      house,
+      readings: { current: (one) => readings.get(one), history: (query) => history.read(query) },
+    }),
+  ];
   const people = { find: (name: string) => PEOPLE.find((person) => person.name === name), list: () => PEOPLE };
   for (const tool of [...tools, ...flagTools(house.flags, authorizer), ...presenceTools(house.presences, people)]) {
     fixture.registry.register(tool);
@@ -178,6 +210,7 @@ export async function agentFixture({
       calls,
       call,
     },
+    ...{ traceRows, traces, history },
     onLamp: (handler: typeof lampHandler) => {
       lampHandler = handler;
     },
@@ -185,6 +218,7 @@ export async function agentFixture({
     report: async (value: ReadingValue | null, { ageMs = 0 } = {}) => {
       const atMs = clock.now() - ageMs;
       readings.record(id, value, atMs);
+      history.record(id, value, atMs);
       events.emit('sensor.reading', SENSOR, { value, unit: '°C', kind: 'temperature', at_ms: atMs });
       await settled();
     },
@@ -236,8 +270,8 @@ export async function startedFixture(options: FixtureOptions = {}): Promise<Agen
 }
 
 /** The hub after a restart; `before` was stopped, or killed when it was not. */
-export function restarted({ clock, store, hub }: AgentFixture, options: FixtureOptions = {}): Promise<AgentFixture> {
-  return startedFixture({ clock, store, hub, ...options });
+export function restarted({ clock, store, hub, traceRows }: AgentFixture, options: FixtureOptions = {}): Promise<AgentFixture> {
+  return startedFixture({ clock, store, hub, traceRows, ...options });
 }
 
 export function codeOf(answer: CallAnswer): string {

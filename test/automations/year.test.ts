@@ -78,7 +78,10 @@ class WatchedYear {
     this.stretches.push({ fromMs: this.clock.now(), toMs: this.clock.now() });
     for (const [name, trigger] of Object.entries(TRIGGERS)) {
       const fired = this.fired.get(name) ?? [];
-      const watch = createWatch(trigger, this.#ports, ({ facts }) => fired.push(Date.parse(String(facts.at))));
+      const watch = createWatch(trigger, this.#ports, {
+        onFiring: ({ facts }) => fired.push(Date.parse(String(facts.at))),
+        onMiss: () => {},
+      });
       watch.start(fired.at(-1) ?? 0);
       this.#watches.push(watch);
     }

@@ -6,11 +6,14 @@ import { atWallTime } from '../../core/local-time.ts';
 /** Longest wait for an approval. */
 const LONGEST_WAIT_MS = 3_600_000;
 
+/** What became of a request. It is `expired` if nobody decided in time, or the run was cancelled meanwhile. */
+export type ApprovalAnswer = 'approved' | 'denied' | 'expired';
+
 /** Collects the decisions of approvers during a run. Listens from the start, because a decision may come before the wait begins. */
 export class DecisionListener implements Disposable {
   readonly #clock: Clock;
-  readonly #decided = new Map<string, boolean>();
-  readonly #waiting = new Map<string, (isApproved: boolean) => void>();
+  readonly #decided = new Map<string, ApprovalAnswer>();
+  readonly #waiting = new Map<string, (answer: ApprovalAnswer) => void>();
   readonly #stop: () => void;
 
   constructor(events: EventBus, clock: Clock) {
@@ -18,13 +21,13 @@ export class DecisionListener implements Disposable {
     this.#stop = events.listen(({ subject, data }) => this.#onDecision(subject, data.state), ['approval.decided']);
   }
 
-  /** Resolves to true if the request is approved. Resolves to false if it is denied or expires, the run is aborted, or an hour passes. */
-  async isApproved(approvalId: string, expiresAtMs: number, signal: AbortSignal): Promise<boolean> {
+  /** Resolves to the decision about a request; to `expired` if it expires, the run is aborted, or an hour passes. */
+  async answerTo(approvalId: string, expiresAtMs: number, signal: AbortSignal): Promise<ApprovalAnswer> {
     const known = this.#decided.get(approvalId);
-    if (known !== undefined || signal.aborted) return known ?? false;
-    const { promise, resolve } = Promise.withResolvers<boolean>();
+    if (known !== undefined || signal.aborted) return known ?? 'expired';
+    const { promise, resolve } = Promise.withResolvers<ApprovalAnswer>();
     this.#waiting.set(approvalId, resolve);
-    const giveUp = () => resolve(false);
+    const giveUp = () => resolve('expired');
     const untilMs = Math.min(expiresAtMs, this.#clock.now() + LONGEST_WAIT_MS);
     const cancelTimer = atWallTime(this.#clock, untilMs, giveUp);
     signal.addEventListener('abort', giveUp, { once: true });
@@ -44,7 +47,7 @@ export class DecisionListener implements Disposable {
   /** Handles a decision. The state `pending` does not end the wait: it means that more persons must approve. */
   #onDecision(approvalId: string, state: Json | undefined): void {
     if (state !== 'approved' && state !== 'denied' && state !== 'expired') return;
-    this.#decided.set(approvalId, state === 'approved');
-    this.#waiting.get(approvalId)?.(state === 'approved');
+    this.#decided.set(approvalId, state);
+    this.#waiting.get(approvalId)?.(state);
   }
 }

@@ -86,7 +86,17 @@ function judgeTime(condition: TimeCondition, { clock, timeZone }: ConditionPorts
 }
 
 /** Unknown where the place of the hub is not known, and on a day without the event. */
-function judgeSun(condition: SunCondition, { clock, house, timeZone }: ConditionPorts): Verdict {
+function judgeSun(condition: SunCondition, ports: ConditionPorts): Verdict {
+  const window = sunWindow(condition, ports);
+  return window && isWithin(ports.clock.now(), window.from, window.to);
+}
+
+/**
+ * Returns the window of today, in milliseconds since 1970 (infinite where it has no bound); undefined where the place of the hub is not known,
+ * and on a day without the event.
+ */
+export function sunWindow(condition: SunCondition, ports: ConditionPorts): { readonly from: number; readonly to: number } | undefined {
+  const { clock, house, timeZone } = ports;
   const place = house.place();
   if (!place) return undefined;
   const nowMs = clock.now();
@@ -94,7 +104,7 @@ function judgeSun(condition: SunCondition, { clock, house, timeZone }: Condition
     event === undefined ? absent : sunMomentOfDay({ event, offsetMinutes }, { place, timeZone }, nowMs);
   const from = momentOf(condition.after, condition.after_offset_minutes, -Infinity);
   const to = momentOf(condition.before, condition.before_offset_minutes, Infinity);
-  return from === undefined || to === undefined ? undefined : isWithin(nowMs, from, to);
+  return from === undefined || to === undefined ? undefined : { from, to };
 }
 
 /** Returns whether a moment of a day is within a window, which spans midnight if it ends before it begins. */

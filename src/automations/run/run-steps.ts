@@ -22,6 +22,7 @@ import { DecisionListener } from './approval-decisions.ts';
 import { type ConditionPorts, conditionsHold, evaluate, type RunValues } from './condition-check.ts';
 import { untilTrue } from './condition-wait.ts';
 import type { LoggedWait, RunLog } from './run-log.ts';
+import type { FailedStep, RunStory } from './run-story.ts';
 import { callOfStep, type HouseCallStep } from './step-calls.ts';
 
 /** The parts of the hub that the steps of a run use. */
@@ -36,6 +37,7 @@ export interface Run {
   readonly facts: JsonObject;
   readonly parameters: JsonObject;
   readonly log: RunLog;
+  readonly story: RunStory;
   readonly signal: AbortSignal;
   /** Throws PERMISSION_DENIED if the agent may no longer look at what the automation looks at. */
   requireObservable(): void;
@@ -44,6 +46,7 @@ export interface Run {
 /** The end of a run; `error` is the last error of its steps. */
 export interface RunOutcome {
   readonly isStopped: boolean;
+  readonly flow: Flow;
   readonly error?: Pick<ErrorBody, 'code' | 'message'>;
 }
 
@@ -95,7 +98,7 @@ class StepRunner {
 
   async run(steps: readonly Step[]): Promise<RunOutcome> {
     const flow = await this.#all(steps, '');
-    return { isStopped: flow === 'fail' || this.#run.signal.aborted, ...(this.#error && { error: this.#error }) };
+    return { flow, isStopped: flow === 'fail' || this.#run.signal.aborted, ...(this.#error && { error: this.#error }) };
   }
 
   async #all(steps: readonly Step[], place: string): Promise<Flow> {
@@ -128,7 +131,9 @@ class StepRunner {
   async #call(action: Action, path: string): Promise<Flow> {
     const { error } = objectOf(await this.#run.log.called(path, () => this.#answerOf(action, path)));
     if (!isJsonObject(error)) return 'continue';
-    this.#error = error as unknown as RunOutcome['error'];
+    const failure = error as unknown as Pick<ErrorBody, 'code' | 'message'>;
+    this.#error = failure;
+    this.#run.story.noteFailed({ step: path, tool: action.tool, code: failure.code, message: failure.message });
     return action.on_error === 'stop' || this.#run.signal.aborted ? 'fail' : 'continue';
   }
 
@@ -137,7 +142,7 @@ class StepRunner {
     try {
       const request = this.#request(action, path);
       const first = await this.#ports.pipeline.call(request);
-      const answer = (await this.#isApproved(first)) ? await this.#ports.pipeline.call(request) : first;
+      const answer = (await this.#isApproved(first, { step: path, tool: action.tool })) ? await this.#ports.pipeline.call(request) : first;
       if (answer.status === 'success') return {};
       return { error: { code: answer.error.code, message: `${action.tool}: ${answer.error.message}` } };
     } catch (thrown) {
@@ -162,11 +167,12 @@ class StepRunner {
   }
 
   /** If the answer asks for approval, waits for the decision and returns whether it is an approval. Otherwise returns false. */
-  async #isApproved(answer: CallAnswer): Promise<boolean> {
+  async #isApproved(answer: CallAnswer, step: Pick<FailedStep, 'step' | 'tool'>): Promise<boolean> {
     if (answer.status === 'success' || answer.error.code !== 'APPROVAL_REQUIRED') return false;
     const { approval_id: approvalId, expires_at: expiresAt } = answer.error.details;
     if (typeof approvalId !== 'string' || typeof expiresAt !== 'string') return false;
-    return this.#decisions.isApproved(approvalId, Date.parse(expiresAt), this.#run.signal);
+    const { signal, story } = this.#run;
+    return (await story.asked(step, this.#decisions.answerTo(approvalId, Date.parse(expiresAt), signal))) === 'approved';
   }
 
   async #houseCall(step: HouseCallStep, path: string): Promise<Flow> {

@@ -72,21 +72,29 @@ abstract class ClockWatch<T extends Trigger> extends Watch<T> {
     if (isDue) this.#firedMs = dueMs;
     // The next timer is started before `fire`, because `fire` stops this watch if the agent's token has ended.
     this.#wait();
-    if (isDue && nowMs - dueMs <= MAX_LATE_MS && this.ports.time.isTrusted()) this.fire({ ...this.facts(), at: isoTime(dueMs) });
+    if (!isDue) return;
+    if (!this.ports.time.isTrusted()) this.miss('clock_not_trusted', { at: isoTime(dueMs) });
+    else if (nowMs - dueMs > MAX_LATE_MS) this.miss('late', { at: isoTime(dueMs), late_seconds: Math.round((nowMs - dueMs) / 1000) });
+    else this.fire({ ...this.facts(), at: isoTime(dueMs) });
   }
 }
 
 /** Fires at a time of day, or at the times of a cron expression. */
 export class TimeWatch extends ClockWatch<TimeTrigger> {
   protected override nextAfter(afterMs: number): number | undefined {
-    const { at, cron, days, time_zone: timeZone = this.ports.timeZone } = this.trigger;
-    if (cron !== undefined) return nextCronTime({ cron, timeZone }, afterMs);
-    return at === undefined ? undefined : nextLocalTime({ at, days, timeZone }, afterMs);
+    return nextTimeMoment(this.trigger, this.ports.timeZone, afterMs);
   }
 
   protected override facts(): JsonObject {
     return {};
   }
+}
+
+/** Returns the first moment after `afterMs` at which a trigger fires by the time; undefined if there is none. */
+export function nextTimeMoment({ at, cron, days, time_zone }: TimeTrigger, hubZone: string, afterMs: number): number | undefined {
+  const timeZone = time_zone ?? hubZone;
+  if (cron !== undefined) return nextCronTime({ cron, timeZone }, afterMs);
+  return at === undefined ? undefined : nextLocalTime({ at, days, timeZone }, afterMs);
 }
 
 /** Fires at an event of the sun. Where the place of the hub is not known, and on days without the event, nothing fires. */

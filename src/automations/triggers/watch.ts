@@ -5,6 +5,7 @@ import type { EventBus, EventListener, EventType } from '../../core/events.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import type { HouseState } from '../house/house.ts';
 import type { Trigger } from '../plan/trigger-schema.ts';
+import type { TraceNote } from '../traces/trace.ts';
 
 /** Maximum age of a report in milliseconds. Older reports are ignored, because a device sends missed events again after an interruption. */
 export const MAX_REPORT_AGE_MS = 60_000;
@@ -18,6 +19,15 @@ export interface Firing {
   readonly atMs: number;
   /** Returns whether the cause of the firing still holds. Called for a run that had to wait. */
   holds(): boolean;
+}
+
+/** A moment at which a trigger nearly fired, or at which it was due and could not. */
+export type Miss = Pick<TraceNote, 'cause' | 'facts'>;
+
+/** Gets what happens at a watch. */
+export interface WatchListener {
+  onFiring(firing: Firing): void;
+  onMiss(trigger: Trigger, miss: Miss): void;
 }
 
 /** The parts of the hub from which triggers and conditions are read. */
@@ -40,12 +50,12 @@ export abstract class Watch<T extends Trigger = Trigger> {
   protected readonly ports: WatchPorts;
   protected trigger: T;
   protected cancel = () => {};
-  readonly #onFiring: (firing: Firing) => void;
+  readonly #listener: WatchListener;
 
-  constructor(ports: WatchPorts, trigger: T, onFiring: (firing: Firing) => void) {
+  constructor(ports: WatchPorts, trigger: T, listener: WatchListener) {
     this.ports = ports;
     this.trigger = trigger;
-    this.#onFiring = onFiring;
+    this.#listener = listener;
   }
 
   /** When the watch fires next, milliseconds since 1970; undefined if that does not depend on the time alone. */
@@ -73,7 +83,12 @@ export abstract class Watch<T extends Trigger = Trigger> {
   protected fire(facts: JsonObject = {}, holds: Firing['holds'] = () => true): void {
     const { clock } = this.ports;
     const common = { type: this.trigger.type, at: isoTime(clock.now()) };
-    this.#onFiring({ trigger: this.trigger, facts: { ...common, ...facts }, atMs: clock.monotonic(), holds });
+    this.#listener.onFiring({ trigger: this.trigger, facts: { ...common, ...facts }, atMs: clock.monotonic(), holds });
+  }
+
+  /** Reports that the trigger did not fire although it nearly did. Called at changes only, so that it costs nothing for each report. */
+  protected miss(cause: Miss['cause'], facts: JsonObject = {}): void {
+    this.#listener.onMiss(this.trigger, { cause, facts });
   }
 }
 

@@ -112,8 +112,24 @@ const renew = toolCommand({
   sentence: (answer, { operands: [id] }) => `${id} lives ${endOf(answer)}`,
 });
 
+const why = toolCommand({
+  name: 'agent why',
+  summary: 'say why an automation ran or did not run, lately or at a moment',
+  examples: ['agent why night-watch', 'agent why night-watch --at 2h', 'agent why night-watch --at 2026-01-31T18:02:00+01:00'],
+  tool: 'explain_automation',
+  operands: [AGENT],
+  options: {
+    at: { value: 'TIME', help: 'when: an ISO time, or how long ago, such as 30m or 2h', param: 'at' },
+    all: { help: 'also what happened around it, newest first' },
+  },
+  sentence: (answer, call) => {
+    const around = call.isSet('all') ? objectsIn(answer, 'traces').map(({ summary }) => `  ${cellText(summary)}`) : [];
+    return [cellText(answer.summary), ...around].join('\n');
+  },
+});
+
 /** The commands about agents. */
-export const agentCommands: readonly Command[] = [agents, spawn, check, set, enable, disable, renew, kill, dismiss];
+export const agentCommands: readonly Command[] = [agents, spawn, check, set, enable, disable, renew, why, kill, dismiss];
 
 function enableCommand(word: 'enable' | 'disable', enabled: boolean, summary: string): Command {
   return toolCommand({

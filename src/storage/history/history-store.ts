@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
 import { repeat } from '../../core/clock.ts';
 import type { Reachability } from '../../core/devices/device-model.ts';
 import type { HistoryPoint, HistoryQuery, Reading, ReadingStore, ReadingValue, SensorInfo } from '../../core/devices/sensor-readings.ts';
@@ -19,6 +20,7 @@ import {
   summedUntil,
   writeReadings,
 } from './history-writer.ts';
+import { TraceTable } from './trace-table.ts';
 
 /** Folders and limits of the history. */
 export interface HistoryStoreOptions {
@@ -53,6 +55,8 @@ export class HistoryStore implements ReadingStore, Service {
   readonly #file: SqliteFile;
   readonly #current = new CurrentReadings();
   readonly #numbers = new SensorNumbers();
+  /** The traces of agents, which are in the same file. */
+  readonly traces: TraceTable;
   readonly #pending: PendingReadings;
   #cancelCommit: () => void = () => {};
   #droppedUntilMs = 0;
@@ -75,6 +79,7 @@ export class HistoryStore implements ReadingStore, Service {
       snapshots: { directory: options.snapshotDirectory, everyMs: options.snapshotEveryMs ?? DEFAULT_HISTORY_SNAPSHOT_MS, kept: 1 },
       whenLost: 'start-anew',
     });
+    this.traces = new TraceTable({ use: (work) => this.#file.use(work), commit: (work) => this.#commit(work) });
   }
 
   async start(): Promise<void> {
@@ -140,11 +145,7 @@ export class HistoryStore implements ReadingStore, Service {
     );
     const isSlotClosed = this.#file.use(summedUntil) < slotStart(nowMs, SLOT_MS['5min']);
     if (rows.length > 0 || isSlotClosed) {
-      const generation = this.#file.transaction((database) => {
-        writeReadings(database, rows, nowMs);
-        return nextGeneration(database);
-      });
-      this.#file.anchor.committed({ generation, digest: '' });
+      this.#commit((database) => writeReadings(database, rows, nowMs));
     }
     this.#pending.clear();
     this.#dropOld();
@@ -160,6 +161,14 @@ export class HistoryStore implements ReadingStore, Service {
     this.#cancelCommit();
     if (this.#file.isOpen) this.#flushOrWarn();
     await this.#file[Symbol.asyncDispose]();
+  }
+
+  #commit(work: (database: DatabaseSync) => void): void {
+    const generation = this.#file.transaction((database) => {
+      work(database);
+      return nextGeneration(database);
+    });
+    this.#file.anchor.committed({ generation, digest: '' });
   }
 
   #read(query: HistoryQuery, { number: sensor, holdsText }: KnownSensor): readonly HistoryPoint[] {

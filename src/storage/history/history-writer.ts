@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { SensorId } from '../../core/ids.ts';
 import type { FileMark } from '../../core/storage/key-value-store.ts';
 import { RESOLUTIONS, type Resolution, SLOT_MS, slotStart } from './history-query.ts';
+import { TRACE_MIGRATION } from './trace-table.ts';
 
 /** A reading as it is stored, with 0 and 1 for booleans. */
 export interface Row {
@@ -57,12 +58,15 @@ export function nextGeneration(database: DatabaseSync): number {
   return generation;
 }
 
+/** The first format with the column `generation`. */
+const COUNTED_FORMAT = 2;
+
 /** Returns the number of commits of a file; 0 if the file is from a hub version that did not count commits. */
 export function measureHistory(database: DatabaseSync): FileMark {
   const counted = Number(database.prepare('PRAGMA application_id').get()?.application_id);
   const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
-  // Some older hub versions counted commits in the column `generation`. The first version of the file format lacks this column.
-  const row = version < HISTORY_MIGRATIONS.length ? undefined : database.prepare('SELECT generation FROM summed').get();
+  // Some older hub versions counted commits in the column `generation`. The first format lacks this column.
+  const row = version < COUNTED_FORMAT ? undefined : database.prepare('SELECT generation FROM summed').get();
   return { generation: Math.max(counted, Number(row?.generation ?? 0)), digest: '' };
 }
 
@@ -106,6 +110,7 @@ export const HISTORY_MIGRATIONS = [
   CREATE TABLE summed (until INTEGER NOT NULL);
   INSERT INTO summed VALUES (0)`,
   'ALTER TABLE summed ADD COLUMN generation INTEGER NOT NULL DEFAULT 0',
+  TRACE_MIGRATION,
 ];
 
 /** A sensor in history.db. */

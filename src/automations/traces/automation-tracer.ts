@@ -1,0 +1,84 @@
+import type { JsonObject } from '../../core/json.ts';
+import type { Trigger } from '../plan/trigger-schema.ts';
+import type { RunOutcome } from '../run/run-steps.ts';
+import type { RunStory } from '../run/run-story.ts';
+import type { Firing, Miss } from '../triggers/watch.ts';
+import type { TraceCause, TraceNote } from './trace.ts';
+import type { TraceLog } from './trace-log.ts';
+
+/** Facts of triggers that stay out of traces: what others have sent may be long or secret. */
+const LEFT_OUT: ReadonlySet<string> = new Set(['body', 'data']);
+/** Longest message of a failed step that a trace keeps. */
+const MAX_MESSAGE = 300;
+
+/** A run that has ended. */
+export interface EndedRun {
+  readonly id: string;
+  /** Milliseconds since 1970. */
+  readonly startedMs: number;
+  /** What set it off; undefined if the run went on after a restart. */
+  readonly trigger: Trigger | undefined;
+  readonly facts: JsonObject;
+  readonly outcome: RunOutcome;
+  readonly story: RunStory;
+  /** Why it was cancelled; absent if it was not. */
+  readonly givenUp?: 'hub_stopped' | 'stopped';
+}
+
+/** Leaves the traces of one automation. */
+export class AutomationTracer {
+  readonly #traces: Pick<TraceLog, 'note'>;
+  readonly #agent: string;
+
+  constructor(traces: Pick<TraceLog, 'note'>, agent: string) {
+    this.#traces = traces;
+    this.#agent = agent;
+  }
+
+  /** A trigger fired, and no run began. */
+  noRun({ trigger, facts }: Firing, cause: TraceCause, why: JsonObject = {}): void {
+    this.#note({ cause, trigger: { ...trigger }, facts: { ...factsOf(facts), ...why } });
+  }
+
+  /** A trigger nearly fired. */
+  missed(trigger: Trigger, { cause, facts }: Miss): void {
+    this.#note({ cause, trigger: { ...trigger }, facts });
+  }
+
+  ended(run: EndedRun): void {
+    const { id: runId, startedMs: sinceMs, trigger, facts } = run;
+    const cause = causeOf(run);
+    const about = trigger ? { ...trigger } : factsOf(facts);
+    this.#note({ cause, runId, sinceMs, trigger: about, facts: { ...factsOf(facts), ...storyOf(run) } });
+  }
+
+  #note(note: TraceNote): void {
+    this.#traces.note(this.#agent, note);
+  }
+}
+
+function factsOf(facts: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(facts).filter(([name]) => !LEFT_OUT.has(name)));
+}
+
+function causeOf({ outcome, story, givenUp }: EndedRun): TraceCause {
+  const { flow, error } = outcome;
+  if (givenUp) return 'given_up';
+  if (flow === 'end') return 'waited_in_vain';
+  if (flow === 'continue') return error ? 'done_with_errors' : 'done';
+  if (error?.code === 'RULE_BLOCKED') return 'refused_by_rule';
+  if (error?.code === 'PERMISSION_DENIED') return 'not_permitted';
+  if (error?.code === 'APPROVAL_REQUIRED') return story.answer?.answer === 'denied' ? 'approval_denied' : 'approval_expired';
+  return error?.code === 'TIMEOUT' && !story.failed ? 'resumed_late' : 'step_failed';
+}
+
+function storyOf({ outcome: { error }, story: { failed, answer }, givenUp }: EndedRun): JsonObject {
+  const message = (failed?.message ?? error?.message)?.slice(0, MAX_MESSAGE);
+  return {
+    ...(error && { code: error.code }),
+    ...(failed && { step: failed.step, tool: failed.tool }),
+    ...(message !== undefined && { message }),
+    ...(answer && { answer: answer.answer, asked: answer.tool }),
+    ...(givenUp && { given_up: givenUp }),
+  };
+}

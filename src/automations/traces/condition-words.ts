@@ -1,0 +1,115 @@
+import { readableWords } from '../../core/devices/matter-names.ts';
+import { type Json, type JsonObject, objectOf } from '../../core/json.ts';
+import { factTime, type WordPorts } from './time-words.ts';
+
+/** Returns why a condition did not hold, such as `Kitchen sensor showed 61 lx and it needs less than 50 lx`. */
+export function conditionReason(unmet: JsonObject, ports: WordPorts): string {
+  const condition = objectOf(unmet.condition);
+  const seen = objectOf(unmet.seen);
+  const isNegated = unmet.isNegated === true;
+  switch (condition.type) {
+    case 'reading':
+      return readingReason(condition, seen, isNegated);
+    case 'time':
+      return timeReason(condition, seen, isNegated);
+    case 'sun':
+      return sunReason(condition, seen, { isNegated, ports });
+    case 'flag': {
+      const needed = valueText(condition.is ?? true);
+      return `the flag ${readableWords(String(condition.flag))} was ${valueText(seen.value ?? false)} and it ${needs(isNegated)} ${needed}`;
+    }
+    case 'reachability':
+      return reachabilityReason(condition, seen, isNegated);
+    case 'presence':
+      return presenceReason(condition, seen, isNegated);
+    default:
+      return expressionReason(condition, seen, unmet.isUnknown === true);
+  }
+}
+
+function needs(isNegated: boolean): string {
+  return isNegated ? 'must not be' : 'needs';
+}
+
+function readingReason(condition: JsonObject, { value = null, unit, problem, age_seconds: age }: JsonObject, isNegated: boolean): string {
+  const name = String(condition.sensor_name ?? condition.sensor_id);
+  if (problem === 'gone') return `${name} is gone`;
+  if (problem === 'no_value') return `${name} had no value`;
+  if (problem === 'unreachable') return `${name} was not known, because its device did not answer`;
+  if (problem === 'too_old') return `${name} was last known ${age} s before, which is too old`;
+  return `${name} showed ${amount(value, unit)} and it ${needs(isNegated)} ${limitText(condition, unit)}`;
+}
+
+/** Returns what a comparison needs, such as `less than 50 lx`. */
+export function limitText({ above, below, equals }: JsonObject, unit: Json | undefined): string {
+  if (above !== undefined) return `more than ${amount(above, unit)}`;
+  return below === undefined ? amount(equals ?? null, unit) : `less than ${amount(below, unit)}`;
+}
+
+/** Returns a value with its unit, such as `61 lx`. */
+export function amount(value: Json, unit: Json | undefined): string {
+  return typeof value === 'number' && typeof unit === 'string' && unit !== '' ? `${value} ${unit}` : valueText(value);
+}
+
+function valueText(value: Json): string {
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  return typeof value === 'string' ? readableWords(value) : String(value);
+}
+
+function timeReason({ after, before, days }: JsonObject, { day, minutes }: JsonObject, isNegated: boolean): string {
+  const at = typeof minutes === 'number' ? clockOf(minutes) : '';
+  const window = windowText(after, before);
+  const onDays = Array.isArray(days) ? `on ${days.join(', ')}` : '';
+  return `it was ${day} ${at} and it ${isNegated ? 'must not run' : 'runs only'} ${[window, onDays].filter((text) => text !== '').join(' ')}`;
+}
+
+function clockOf(minutes: number): string {
+  return `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`;
+}
+
+function windowText(after: Json | undefined, before: Json | undefined): string {
+  const from = after === undefined || after === null ? '' : `from ${after}`;
+  const to = before === undefined || before === null ? '' : `to ${before}`;
+  return [from, to].filter((text) => text !== '').join(' ');
+}
+
+function sunReason(
+  { after, before }: JsonObject,
+  { from, to, problem }: JsonObject,
+  { isNegated, ports }: { readonly isNegated: boolean; readonly ports: WordPorts },
+): string {
+  if (problem === 'no_place') return 'the hub does not know where the house is, so the sun is not known';
+  if (problem === 'no_event') return 'the sun neither rises nor sets on this day';
+  const fromText = after === undefined ? undefined : `${after} (${factTime(from, ports)})`;
+  const toText = before === undefined ? undefined : `${before} (${factTime(to, ports)})`;
+  return `it ${isNegated ? 'must not run' : 'runs only'} ${windowText(fromText, toText)}`;
+}
+
+function reachabilityReason(
+  { device_name: name, device_id: id, is }: JsonObject,
+  { value = null }: JsonObject,
+  isNegated: boolean,
+): string {
+  const device = String(name ?? id);
+  if (value !== 'reachable' && value !== 'unreachable') return `it is not known whether ${device} answers`;
+  const needed = isNegated ? is === 'unreachable' : is === 'reachable';
+  return `${device} ${value === 'reachable' ? 'answered' : 'did not answer'} and it needs one that ${needed ? 'answers' : 'does not'}`;
+}
+
+function presenceReason({ person, is }: JsonObject, { value, home }: JsonObject, isNegated: boolean): string {
+  const needed = `${isNegated ? 'not ' : ''}${is}`;
+  if (person !== undefined) {
+    return value === null ? `it is not known where ${person} is` : `${person} was ${value} and it needs ${person} ${needed}`;
+  }
+  const there = Array.isArray(home) ? home : [];
+  const state = there.length === 0 ? 'nobody was known to be home' : `${there.join(', ')} ${there.length === 1 ? 'was' : 'were'} home`;
+  const wanted = (is === 'home') !== isNegated ? 'somebody home' : 'everybody away';
+  return `${state} and it needs ${wanted}`;
+}
+
+function expressionReason({ expr }: JsonObject, { readings, flags }: JsonObject, isUnknown: boolean): string {
+  const used = [...Object.entries(objectOf(readings)), ...Object.entries(objectOf(flags))];
+  const values = used.map(([name, value]) => `${name} was ${value === null ? 'not known' : valueText(value ?? null)}`);
+  const where = values.length === 0 ? '' : ` (${values.join(', ')})`;
+  return `${isUnknown ? 'it is not known whether' : 'it was not so that'} ${expr}${where}`;
+}

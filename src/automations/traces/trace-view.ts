@@ -1,0 +1,96 @@
+import type { Authorizer, Principal } from '../../core/auth/principal.ts';
+import { isoTime } from '../../core/clock.ts';
+import { type Json, type JsonObject, objectOf, objectsOf } from '../../core/json.ts';
+import { canObserve, usedBy } from '../automation-access.ts';
+import type { CheckPorts } from '../automation-ports.ts';
+import { deviceName, sensorName } from '../check/finding.ts';
+import type { SimpleCondition } from '../plan/condition-schema.ts';
+import type { Trigger } from '../plan/trigger-schema.ts';
+import type { Moment } from './explain.ts';
+import { outcomeOf } from './trace.ts';
+
+type NamePorts = Pick<CheckPorts, 'facts' | 'readings'>;
+
+interface Viewer {
+  readonly principal: Principal;
+  readonly ports: NamePorts & { readonly authorizer: Authorizer };
+}
+
+/** A moment as a caller may see it, with names beside ids. */
+export interface MomentView {
+  readonly moment: Moment;
+  readonly trigger: JsonObject | undefined;
+  /** The conditions that kept it from running, without those that the caller may not look at. */
+  readonly unmet: readonly JsonObject[];
+  readonly facts: JsonObject;
+  /** True if a condition or the trigger is left out, because the caller may not look at it. */
+  readonly isHidden: boolean;
+}
+
+/** Facts that show nothing of what a trigger looks at. */
+const OPEN_FACTS = ['until', 'failures', 'by', 'reason', 'from', 'to', 'cooldown_seconds', 'max_runs_per_hour', 'waited_seconds'];
+const RUN_FACTS = ['code', 'step', 'tool', 'message', 'answer', 'asked', 'given_up', 'waited_for'];
+
+/**
+ * Returns a moment as a caller may see it; undefined if the caller may see nothing of it: that a trigger nearly fired would tell something
+ * about a sensor that the caller may not read.
+ */
+export function viewOf(moment: Moment, viewer: Viewer): MomentView | undefined {
+  const { trigger, facts: stored, cause } = moment;
+  const seesTrigger = trigger === undefined || mayLook(trigger, viewer);
+  if (!seesTrigger && outcomeOf(cause) === 'not_triggered') return undefined;
+  const { unmet: conditions, ...facts } = stored;
+  const all = objectsOf(conditions);
+  const unmet = all.filter(({ condition }) => mayLook(objectOf(condition), viewer));
+  return {
+    moment,
+    trigger: trigger && (seesTrigger ? named(trigger, viewer.ports) : { type: trigger.type ?? null }),
+    unmet: unmet.map((one) => ({ ...one, condition: named(objectOf(one.condition), viewer.ports) })),
+    facts: seesTrigger ? facts : only(facts, [...OPEN_FACTS, ...RUN_FACTS]),
+    isHidden: !seesTrigger || unmet.length < all.length,
+  };
+}
+
+/** The casts are safe because traces hold triggers and conditions as plans have them. */
+function mayLook(about: JsonObject, { principal, ports: { authorizer } }: Viewer): boolean {
+  const looks = about.type === 'expression' ? usedBy([String(about.expr)]) : [about as unknown as Trigger | SimpleCondition];
+  return looks.every((look) => canObserve(look, principal, authorizer));
+}
+
+function named(about: JsonObject, ports: NamePorts): JsonObject {
+  const { sensor_id: sensor, device_id: device } = about;
+  return {
+    ...about,
+    ...(typeof sensor === 'string' && { sensor_name: sensorName(sensor, ports) }),
+    ...(typeof device === 'string' && { device_name: deviceName(device, ports) }),
+  };
+}
+
+function only(facts: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(facts).filter(([name]) => names.includes(name)));
+}
+
+/** Returns a moment for the answer of the tool. */
+export function momentJson({ moment, trigger, unmet, facts }: MomentView, summary: string): JsonObject {
+  const { id, cause, atMs, lastMs, count, runId } = moment;
+  const [first] = unmet;
+  const seen = objectOf(first?.seen);
+  const value: Json | undefined = first ? seen.value : facts.value;
+  const unit = first ? seen.unit : facts.unit;
+  return {
+    summary,
+    outcome: outcomeOf(cause),
+    cause,
+    at: isoTime(atMs),
+    ...(lastMs > atMs && { last_at: isoTime(lastMs) }),
+    count,
+    ...(id !== undefined && { id }),
+    ...(trigger && { trigger }),
+    ...(first && { condition: first.condition ?? null, conditions: unmet }),
+    ...(value !== undefined && { value }),
+    ...(unit !== undefined && unit !== '' && { unit }),
+    ...(typeof facts.step === 'string' && { step: facts.step }),
+    ...(runId !== undefined && { trace_id: runId }),
+    facts,
+  };
+}
