@@ -18,7 +18,7 @@ const MODULES: Record<string, readonly string[]> = {
   connectors: ['core', 'tools'],
   http: ['core', 'codec', 'tools', 'calls'],
   mcp: ['core', 'codec', 'tools', 'calls', 'http'],
-  automations: ['core', 'tools', 'calls'],
+  automations: ['core', 'codec', 'tools', 'calls'],
   bridge: ['core', 'tools', 'calls'],
   notices: ['core'],
   doctor: ['core'],

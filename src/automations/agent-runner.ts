@@ -23,6 +23,8 @@ import type { AskingStep } from './run/run-story.ts';
 import { checkDefinition, childId, idPartOf, requireAgentCapacity, requireOwnPermissions } from './spawn-checks.ts';
 import { lifetimeOf, TokenRenewal } from './token-renewal.ts';
 import { EventIndex } from './triggers/watch.ts';
+import { type AutomationEdit, type EditOutcome, editedRecord, nextVersion, type Version } from './version-store.ts';
+import { definitionHash, sortedPermissions } from './versions/definition.ts';
 
 /** The parts of the hub against which automations are checked, and those that they use. */
 export type AgentParts = DefinitionPorts &
@@ -154,12 +156,43 @@ export class AgentRunner implements Service {
   renew(id: string, ttlMs: number | undefined, by: Principal): AgentRecord {
     const record = this.#require(id);
     requireAutomation(record, 'be renewed: spawn_agent gives it a new token, once it has ended');
-    this.#requireRenewer(record, by);
+    this.#requireMaker(record, by, 'renew');
     if (!isLiving(record)) this.#requireRevivable(record, by);
     const renewed = this.#renewal.renew(record, lifetimeOf(ttlMs, record), record.parent === undefined ? OWNER : by);
     if (this.#running.get(id)?.automation) this.#exchangeEnd(renewed);
     else this.#resumeAnew(renewed);
     return renewed;
+  }
+
+  /**
+   * Gives an automation a new definition. Its id, its end and what it counts stay; its token has the permissions of the new version. A run in
+   * progress is given up. Nothing happens if the definition is the present one. Throws PERMISSION_DENIED unless `by` may renew it and has the
+   * permissions itself.
+   */
+  edit(id: string, edit: AutomationEdit, by: Principal): EditOutcome {
+    const before = this.#requireLiving(id);
+    requireAutomation(before, 'be edited: what it does stands elsewhere');
+    this.#requireMaker(before, by, 'edit');
+    const permissions = sortedPermissions(edit.permissions ?? before.permissions);
+    requireOwnPermissions(permissions, by);
+    const { config, plan } = checkDefinition({ type: before.type, config: edit.config }, { ...by, id, permissions }, this.#parts);
+    if (definitionHash({ config, permissions }) === definitionHash(before)) return { record: before, isChanged: false };
+    const atMs = this.#parts.clock.now();
+    const version = nextVersion(before, { by: by.id, note: edit.note, atMs });
+    // The old version is kept first. The present one is part of the record, which one write replaces.
+    this.#agents.versions.keep(before);
+    const edited = this.#renewal.revise(before, (record) => editedRecord(record, { config, permissions, version }), by);
+    this.#stop(id);
+    this.#begin(edited, before.disabled ? undefined : plan);
+    return { record: edited, isChanged: true };
+  }
+
+  /** Returns the versions of an automation, the newest first. Throws PERMISSION_DENIED unless `by` may edit it. */
+  versions(id: string, by: Principal): readonly Version[] {
+    const record = this.#require(id);
+    requireAutomation(record, 'have versions: what it does stands elsewhere');
+    this.#requireMaker(record, by, 'see the definition of');
+    return this.#agents.versions.of(record);
   }
 
   /** Returns when a trigger of the automation fires next because of the time; undefined if none does or it is not known. */
@@ -405,11 +438,12 @@ export class AgentRunner implements Service {
     return this.#parts.tokens.revoke(tokenId);
   }
 
-  #requireRenewer({ id, parent }: AgentRecord, by: Principal): void {
+  /** Throws PERMISSION_DENIED unless `by` is the parent of the agent, or the owner or a holder of `admin:agents` for one of the owner. */
+  #requireMaker({ id, parent }: AgentRecord, by: Principal, verb: string): void {
     const isOwners = parent === undefined && this.#parts.authorizer.authorize(by, ['admin:agents']).allowed;
     if (isOwners || by.id === parent) return;
     const who = parent === undefined ? 'the owner' : `${parent}, whose token it comes from,`;
-    throw new AtmoError('PERMISSION_DENIED', `Only ${who} can renew ${id}`);
+    throw new AtmoError('PERMISSION_DENIED', `Only ${who} can ${verb} ${id}`);
   }
 
   #requireRevivable({ id, status }: AgentRecord, by: Principal): void {

@@ -3,6 +3,7 @@ import type { EventBus } from '../core/events.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import { copyJson } from '../tools/schema/plain-json.ts';
+import { type VersionFacts, VersionStore } from './version-store.ts';
 
 const SPACE = 'agents';
 /** Time for which the record of an ended agent is kept. */
@@ -13,9 +14,12 @@ const MAX_ENDED = 64;
 export class AgentStore {
   readonly #parts: { readonly store: KeyValueStore; readonly events: EventBus };
   readonly #records = new Map<string, AgentRecord>();
+  /** The former definitions of automations. */
+  readonly versions: VersionStore;
 
   constructor(parts: { readonly store: KeyValueStore; readonly events: EventBus }) {
     this.#parts = parts;
+    this.versions = new VersionStore(parts.store);
   }
 
   load(): void {
@@ -23,6 +27,7 @@ export class AgentStore {
       // The cast is safe because only this class writes records.
       if (isJsonObject(value)) this.#records.set(key, value as unknown as AgentRecord);
     }
+    this.versions.forgetOthers(new Set(this.#records.keys()));
   }
 
   get(id: string): AgentRecord | undefined {
@@ -66,6 +71,7 @@ export class AgentStore {
     for (const { id } of ended.sort((a, b) => b.createdAtMs - a.createdAtMs).slice(MAX_ENDED)) {
       this.#records.delete(id);
       this.#parts.store.delete(SPACE, id);
+      this.versions.forget(id);
     }
   }
 }
@@ -133,6 +139,8 @@ export interface AgentRecord {
   /** The token with which the hub makes an automation's calls; absent once the agent has ended. */
   readonly token?: string;
   readonly config: JsonObject;
+  /** The present version of an automation; absent for the one with which it was made. */
+  readonly version?: VersionFacts;
   /** Number of ended runs, including failed runs. */
   readonly runs: number;
   /** Number of failed runs since the last success. */

@@ -223,7 +223,7 @@ export class Automation {
     const run = { id, principal, facts, parameters, log, story, signal: this.#abort.signal, requireObservable };
     const outcome = await this.#outcomeOf(run);
     if (this.#isKept) return;
-    this.#finish(outcome);
+    this.#finish(id, outcome);
     const givenUp = this.#abort.signal.aborted ? (this.#isSuspended ? 'hub_stopped' : 'stopped') : undefined;
     this.#tracer.ended({ id, startedMs, trigger, facts, outcome, story, ...(givenUp && { givenUp }) });
   }
@@ -292,10 +292,11 @@ export class Automation {
     return observedBy(this.#plan).every((about) => canObserve(about, principal, this.#ports.authorizer));
   }
 
-  #finish({ isStopped, error }: RunOutcome): void {
+  /** Stores how a run ended. An edit, which gives the run up, has stored that already, and another run may have begun since. */
+  #finish(runId: string, { isStopped, error }: RunOutcome): void {
     const { agents, clock, logger } = this.#ports;
     const before = agents.get(this.#id);
-    if (!before || !isLiving(before)) return;
+    if (!before || !isLiving(before) || before.running?.runId !== runId) return;
     const { running, restsUntilMs: _, ...rest } = before;
     const isOurStop = error?.code === 'SHUTTING_DOWN' || this.#abort.signal.aborted;
     const failures = isOurStop ? before.failures : isStopped ? before.failures + 1 : 0;

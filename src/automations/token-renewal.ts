@@ -12,6 +12,8 @@ const TOKEN_LIFE_MS = 90 * DAY_MS;
 const RENEW_BEFORE_MS = 45 * DAY_MS;
 /** How soon a failed renewal is tried again. */
 const RETRY_MS = 600_000;
+/** Shortest lifetime of a token. */
+const LEAST_LIFE_MS = 60_000;
 /** Lifetime of an agent for which none was requested, if it has to end. */
 const DEFAULT_LIFE_MS = DAY_MS;
 
@@ -27,6 +29,12 @@ export function lifetimeOf(ttlMs: number | undefined, { type, parent }: Pick<Age
   return type === 'automation' && parent === undefined ? { ttlMs: TOKEN_LIFE_MS, renewsItself: true } : { ttlMs: DEFAULT_LIFE_MS };
 }
 
+/** A new token for an agent: its lifetime, and what else changes with it. */
+interface Renewal extends Lifetime {
+  /** Returns the record with what changes in the same write, such as the permissions that the token has; absent if nothing else does. */
+  readonly revise?: (record: AgentRecord) => AgentRecord;
+}
+
 interface RenewalParts {
   readonly agents: AgentStore;
   readonly tokens: TokenAuthority;
@@ -36,7 +44,9 @@ interface RenewalParts {
   readonly time: Pick<TrustedTime, 'isTrusted'>;
 }
 
-/** Gives agents a new token with the same permissions, when a person asks for it and before the token of an automation without end ends. */
+const unchanged = (record: AgentRecord) => record;
+
+/** Gives agents a new token, when a person asks for it or edits an automation, and before the token of an automation without end ends. */
 export class TokenRenewal {
   readonly #parts: RenewalParts;
 
@@ -45,19 +55,20 @@ export class TokenRenewal {
   }
 
   /**
-   * Issues a token that `by` vouches for, and stores it. Then ends the earlier token, unless a run uses it or other tokens come from it:
+   * Issues a token that `by` vouches for, and stores it with what else changes. Then ends the earlier token, unless a run uses it or other tokens come from it:
    * those end with the agent or by themselves. Throws STORAGE_FAILED if the disk refuses; the agent then keeps its token.
    */
-  renew(before: AgentRecord, { ttlMs, renewsItself }: Lifetime, by: Principal = OWNER): AgentRecord {
+  renew(before: AgentRecord, { ttlMs, renewsItself, revise = unchanged }: Renewal, by: Principal = OWNER): AgentRecord {
     const { agents, tokens } = this.#parts;
+    const revised = revise(before);
     agents.put({ ...before, renewing: { tokenIdsBefore: this.#tokenIdsOf(before.id) } });
-    const issued = tokens.issue({ agentId: before.id.split('/').at(-1) ?? before.id, permissions: before.permissions, ttlMs }, by);
+    const issued = tokens.issue({ agentId: before.id.split('/').at(-1) ?? before.id, permissions: revised.permissions, ttlMs }, by);
     const facts = issued.principal.token;
     if (!facts) throw new AtmoError('INTERNAL_ERROR', 'The issued token has no facts');
-    const { renewsItself: _renews, reason: _reason, ended: _ended, ...rest } = before;
+    const { renewsItself: _renews, reason: _reason, ended: _ended, ...rest } = revised;
     const renewed: AgentRecord = {
       ...rest,
-      status: before.status === 'expired' ? 'active' : before.status,
+      status: revised.status === 'expired' ? 'active' : revised.status,
       expiresAtMs: facts.expiresAtMs,
       ...(renewsItself && { renewsItself }),
       tokenId: facts.id,
@@ -72,8 +83,23 @@ export class TokenRenewal {
       tokens.revoke(facts.id);
       throw error;
     }
-    if (!before.running) this.#endChildless(renewed);
+    if (!renewed.running) this.#endChildless(renewed);
     return renewed;
+  }
+
+  /**
+   * Stores a changed record of an agent whose end stays. If its permissions are others, it gets a new token with these in the same write, and
+   * the earlier token ends. `by` vouches for the new one.
+   */
+  revise(before: AgentRecord, revise: (record: AgentRecord) => AgentRecord, by: Principal): AgentRecord {
+    const revised = revise(before);
+    if (String(revised.permissions) !== String(before.permissions)) {
+      const leftMs = Math.max(before.expiresAtMs - this.#parts.clock.now(), LEAST_LIFE_MS);
+      const lifetime = lifetimeOf(before.renewsItself ? undefined : leftMs, before);
+      return this.renew(before, { ...lifetime, revise }, before.parent === undefined ? OWNER : by);
+    }
+    this.#parts.agents.put(revised);
+    return revised;
   }
 
   /** Renews the token of an automation without end. Returns the unchanged record if the time is not trusted or the renewal fails. */

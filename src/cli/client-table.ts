@@ -6,6 +6,7 @@ import { applicationCommands } from './commands/applications.ts';
 import { approvalCommands, approverCommands } from './commands/approvals.ts';
 import { areaCommands } from './commands/areas.ts';
 import { auditCommands } from './commands/audit.ts';
+import { versionCommands } from './commands/automation-versions.ts';
 import { backupCommands } from './commands/backup.ts';
 import { bridgeCommands } from './commands/bridge.ts';
 import { call, jobCancel, jobs } from './commands/call.ts';
@@ -70,7 +71,7 @@ export function sharedSections(all: () => readonly CommandSpec[]): readonly Comm
       ],
     },
     { title: 'Tools', commands: [tools, call, undo, sensors, read, jobs, jobCancel] },
-    { title: 'Agents', commands: [mcp, ...agentCommands, ...applicationCommands, ...tokenCommands] },
+    { title: 'Agents', commands: [mcp, ...agentCommands, ...versionCommands, ...applicationCommands, ...tokenCommands] },
     { title: 'Approvals, rules and the journal', commands: [...approvalCommands, ...approverCommands, ...ruleCommands, ...auditCommands] },
     { title: 'Mesh', commands: meshCommands },
     { title: 'Completion', commands: completionCommands(all) },

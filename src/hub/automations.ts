@@ -8,6 +8,7 @@ import { House, type Place } from '../automations/house/house.ts';
 import { presenceTools } from '../automations/house/presence-tools.ts';
 import { explainAutomationTool } from '../automations/traces/explain-tool.ts';
 import { TraceLog } from '../automations/traces/trace-log.ts';
+import { versionTools } from '../automations/versions/version-tools.ts';
 import type { LocationConfig } from '../connectors/location/location-config.ts';
 import type { ServiceStack } from '../core/lifecycle.ts';
 import type { SceneStore } from '../profiles/home/scene-store.ts';
@@ -79,6 +80,7 @@ export async function openAutomations(
     ...agentTools(runner, checkTools),
     checkAutomationTool(runner, checkTools),
     explainAutomationTool(runner, { ...check, traces, readings, house }),
+    ...versionTools(runner, checkTools),
     ...flagTools(house.flags, authorizer),
     ...presenceTools(house.presences, people),
   ];

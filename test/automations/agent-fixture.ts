@@ -9,6 +9,7 @@ import { House, type Place } from '../../src/automations/house/house.ts';
 import { presenceTools } from '../../src/automations/house/presence-tools.ts';
 import { explainAutomationTool } from '../../src/automations/traces/explain-tool.ts';
 import { TraceLog } from '../../src/automations/traces/trace-log.ts';
+import { versionTools } from '../../src/automations/versions/version-tools.ts';
 import { IdempotencyStore } from '../../src/calls/idempotency-store.ts';
 import type { PipelineCollaborators } from '../../src/calls/pipeline-context.ts';
 import type { CallAnswer } from '../../src/calls/request-and-answer.ts';
@@ -152,6 +153,7 @@ export async function agentFixture({
   const tools = [
     ...agentTools(runner, ports),
     checkAutomationTool(runner, ports),
+    ...versionTools(runner, ports),
     explainAutomationTool(runner, {
       ...check,
       traces,

@@ -19,24 +19,6 @@ export function bindNames(config: JsonObject, principal: Principal, ports: Namin
   return Object.fromEntries(bound);
 }
 
-/** Returns the ids of the devices, sensors and scenes in a bound configuration. */
-export function thingsIn(config: JsonObject): readonly { readonly kind: ThingKind; readonly id: string }[] {
-  const found = new Map<string, { readonly kind: ThingKind; readonly id: string }>();
-  eachThing(config, (kind, id) => found.set(`${kind} ${id}`, { kind, id }));
-  return [...found.values()];
-}
-
-function eachThing(value: Json, visit: (kind: ThingKind, id: string) => void): void {
-  if (Array.isArray(value)) for (const item of value) eachThing(item, visit);
-  if (!isJsonObject(value)) return;
-  for (const [name, item] of Object.entries(value)) {
-    const kind = thingNamedBy(name);
-    const ids = kind ? [item].flat().filter((one) => typeof one === 'string') : [];
-    if (kind) for (const id of ids) visit(kind, id);
-    eachThing(item, visit);
-  }
-}
-
 class Binder {
   readonly #principal: Principal;
   readonly #ports: NamingPorts;

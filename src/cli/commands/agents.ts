@@ -5,7 +5,8 @@ import { readInput } from '../input.ts';
 import { cellText, textTable } from '../terminal/text-table.ts';
 import { requestCommand, toolCommand } from '../tool-command.ts';
 
-const AGENT = { name: 'ID', help: 'id of the agent, as atmo agents lists it', param: 'agent_id', completes: 'agent' } as const;
+/** The operand of commands about one agent. */
+export const AGENT = { name: 'ID', help: 'id of the agent, as atmo agents lists it', param: 'agent_id', completes: 'agent' } as const;
 const REASON = { value: 'TEXT', help: 'why, for the journal and the list', param: 'reason' };
 const HEADINGS = ['AGENT', 'TYPE', 'STATUS', 'RUNS', 'LAST RUN', 'PARAMETERS', 'UNTIL', 'LAST ERROR'];
 
@@ -181,19 +182,23 @@ function lifetime(call: Invocation): JsonObject {
 }
 
 /** Returns the permissions of --allow. In a shell, a list without commas becomes further operands, so these count too. */
+export function namedPermissions(call: Invocation): string[] {
+  return [...call.texts('allow'), ...call.operands.slice(1)].flatMap((text) => text.split(',')).filter((text) => text !== '');
+}
+
 function allowed(call: Invocation): string[] {
-  const permissions = [...call.texts('allow'), ...call.operands.slice(1)].flatMap((text) => text.split(',')).filter((text) => text !== '');
+  const permissions = namedPermissions(call);
   if (permissions.length > 0) return permissions;
   throw usage('--allow is missing: name what the agent may do, such as --allow device:control:DEVICE');
 }
 
 /** Returns what a check found and what to do about it. */
-function conflictText({ severity, sentence, fix }: JsonObject): string {
+export function conflictText({ severity, sentence, fix }: JsonObject): string {
   return `${severity}: ${cellText(sentence)}\n  ${cellText(fix)}`;
 }
 
 /** Reads a file and checks that it contains an object. The hub checks the object's fields. */
-async function configIn(file: string, call: Invocation): Promise<JsonObject> {
+export async function configIn(file: string, call: Invocation): Promise<JsonObject> {
   // Imported when needed, because the module loads the schema compiler.
   const { parseCheckedYaml } = await import('../../core/config/checked-yaml.ts');
   const text = await readInput(file === '-' ? '-' : `@${file}`, call.io);

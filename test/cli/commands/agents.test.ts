@@ -142,6 +142,38 @@ describe('atmo agent', () => {
     ]);
   });
 
+  test('edit, versions, rollback and show speak of the versions of an automation', async () => {
+    const edited = { version: 2, is_changed: true, hash: 'ab', conflicts: [] };
+    const versions = [
+      {
+        version: 2,
+        at: AUTO.expires_at,
+        by: 'owner',
+        note: 'warmer',
+        is_current: true,
+        diff: [{ path: '/config/trigger/at', before: 1, after: 2 }],
+      },
+      { version: 1, at: AUTO.expires_at, by: 'owner', is_current: false, diff: [] },
+    ];
+    const { asked, run } = makeHub([AUTO], {
+      edit_automation: edited,
+      roll_back_automation: { ...edited, is_changed: false },
+      list_automation_versions: { versions },
+      show_automation: { version: 2, hash: 'ab', config: CONFIG, permissions: ['a:b'] },
+    });
+    expect((await run('agent edit hall-light --config - --note warmer', { stdin: YAML })).out).toBe('hall-light has version 2 now\n');
+    expect((await run('agent rollback hall-light 1')).out).toContain('did this before, in version 2: nothing changed');
+    expect((await run('agent versions hall-light')).out).toMatch(/2 \(now\).*owner.*warmer.*\/config\/trigger\/at/);
+    expect(JSON.parse((await run('agent show hall-light --version 2')).out)).toEqual(CONFIG);
+    expect(asked).toEqual([
+      ['edit_automation', { agent_id: 'hall-light', config: CONFIG, note: 'warmer' }],
+      ['roll_back_automation', { agent_id: 'hall-light', version: 1 }],
+      ['list_automation_versions', { agent_id: 'hall-light' }],
+      ['show_automation', { agent_id: 'hall-light', version: 2 }],
+    ]);
+    for (const line of ['agent rollback hall-light newest', 'agent edit hall-light']) expect((await run(line)).code).toBe(2);
+  });
+
   test('list shows each with its state, parameters and last error', async () => {
     const { run } = makeHub();
     expect((await run('agents')).out).toMatch(/hall-light +automation +active +3 .*dark=50, note=22.*DEVICE_UNREACHABLE: no answer/);

@@ -1,0 +1,110 @@
+import { isJsonObject, type JsonObject, objectsOf } from '../core/json.ts';
+import type { KeyValueStore } from '../core/storage/key-value-store.ts';
+import { copyJson } from '../tools/schema/plain-json.ts';
+import type { AgentRecord } from './agent-store.ts';
+import type { Definition } from './versions/definition.ts';
+
+const SPACE = 'agents.versions';
+/** Number of versions of an automation that are kept, the present one included. */
+export const MAX_VERSIONS = 20;
+
+/** When and by whom a version of an automation was made. */
+export interface VersionFacts {
+  /** 1 for the definition with which the automation was made. */
+  readonly number: number;
+  /** Milliseconds since 1970. */
+  readonly atMs: number;
+  readonly by: string;
+  /** What the author wrote about it. */
+  readonly note?: string;
+}
+
+/** A version of an automation with what it does. */
+export type Version = VersionFacts & Definition;
+
+/**
+ * Stores the former versions of automations. The present version is part of the agent's record, so that one write replaces it: after a crash the
+ * automation has the old version or the new one.
+ */
+export class VersionStore {
+  readonly #store: KeyValueStore;
+
+  constructor(store: KeyValueStore) {
+    this.#store = store;
+  }
+
+  /** Returns the versions of an automation, the newest first: the present one and those before it. */
+  of(record: AgentRecord): readonly Version[] {
+    const present = presentVersion(record);
+    return [present, ...this.#former(record).filter(({ number }) => number < present.number)];
+  }
+
+  /** Stores the present version as a former one, before a new one replaces it. Throws STORAGE_FAILED. */
+  keep(record: AgentRecord): void {
+    const versions = this.of(record).slice(0, MAX_VERSIONS - 1);
+    this.#store.set(SPACE, record.id, copyJson({ createdAtMs: record.createdAtMs, versions }));
+  }
+
+  forget(id: string): void {
+    this.#store.delete(SPACE, id);
+  }
+
+  /** Forgets the versions of all agents but these. */
+  forgetOthers(ids: ReadonlySet<string>): void {
+    for (const { key } of this.#store.entries(SPACE)) if (!ids.has(key)) this.forget(key);
+  }
+
+  /** Returns what is stored about this very agent: one that ended before may have had the same id. */
+  #former({ id, createdAtMs }: AgentRecord): readonly Version[] {
+    const stored = this.#store.get(SPACE, id);
+    if (!isJsonObject(stored) || stored.createdAtMs !== createdAtMs) return [];
+    // The cast is safe because only this class writes versions.
+    return objectsOf(stored.versions) as readonly (JsonObject & Version)[];
+  }
+}
+
+/** Returns the present version of an automation, with the values that its parameters have now. */
+export function presentVersion({ config, permissions, version, createdAtMs, parent }: AgentRecord): Version {
+  const first: VersionFacts = { number: 1, atMs: createdAtMs, by: parent ?? 'owner' };
+  return { ...(version ?? first), config, permissions };
+}
+
+/** Returns the facts of the version after the present one. */
+export function nextVersion(
+  record: Pick<AgentRecord, 'version'>,
+  { note, ...made }: Pick<VersionFacts, 'by' | 'atMs'> & { readonly note: string | undefined },
+): VersionFacts {
+  return { number: (record.version?.number ?? 1) + 1, ...made, ...(note !== undefined && { note }) };
+}
+
+/** A new definition of an automation. */
+export interface AutomationEdit extends Pick<Definition, 'config'> {
+  /** Undefined if the permissions stay. */
+  readonly permissions?: readonly string[] | undefined;
+  /** What the author says about the new version. */
+  readonly note?: string | undefined;
+}
+
+/** What became of an edit. */
+export interface EditOutcome {
+  readonly record: AgentRecord;
+  /** False if the definition was the present one, so that no version was made. */
+  readonly isChanged: boolean;
+}
+
+/** Returns the record of an automation with a new definition, without its failures, and without its run, which the edit gives up. */
+export function editedRecord(
+  { restsUntilMs: _, running, ...record }: AgentRecord,
+  changes: Definition & { readonly version: VersionFacts },
+): AgentRecord {
+  const edited: AgentRecord = { ...record, ...changes, status: 'active', failures: 0 };
+  if (!running) return edited;
+  const message = 'The automation was edited during this run, which was given up; what it had done stays done';
+  return {
+    ...edited,
+    runs: record.runs + 1,
+    lastRunAtMs: running.startedAtMs,
+    lastOutcome: 'stopped',
+    lastError: { code: 'CANCELLED', message, atMs: changes.version.atMs },
+  };
+}
