@@ -7,6 +7,7 @@ import {
   type TokenAuthority,
 } from '../core/auth/principal.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
+import type { EventBus } from '../core/events.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import { oncePerObject, type Service } from '../core/lifecycle.ts';
 import { atWallTime } from '../core/local-time.ts';
@@ -28,7 +29,8 @@ import { definitionHash, sortedPermissions } from './versions/definition.ts';
 
 /** The parts of the hub against which automations are checked, and those that they use. */
 export type AgentParts = DefinitionPorts &
-  Omit<AutomationPorts, 'agents' | 'index' | 'onTokenEnded'> & {
+  Omit<AutomationPorts, 'agents' | 'events' | 'index' | 'onTokenEnded'> & {
+    readonly events: EventBus;
     readonly store: KeyValueStore;
     readonly tokens: TokenAuthority;
   };

@@ -2,6 +2,7 @@ import { isRemoteDevice, NOT_FOUND_CODES } from '../calls/routing/remote-device.
 import { type Authorizer, isSelfOrDescendant, type Principal } from '../core/auth/principal.ts';
 import { parseDeviceId, parseSensorId } from '../core/devices/device-names.ts';
 import { AtmoError, invalidInput, toAtmoError } from '../core/errors.ts';
+import { oncePerObject } from '../core/lifecycle.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { callerView, canSeeTool, filledPermissions, mayCallTool } from '../tools/definition/tool-permissions.ts';
 import { canSeeDevice } from '../tools/names/resolve-names.ts';
@@ -21,10 +22,10 @@ type ActionPorts = Pick<AccessPorts, 'authorizer' | 'registry' | 'mesh' | 'valid
 type Observed = Trigger | SimpleCondition;
 
 /** Returns what a plan looks at: its triggers, its conditions at any depth, and what its expressions use. */
-export function observedBy(plan: AutomationPlan): readonly Observed[] {
-  const { triggers, conditions, actions } = plan;
-  return [...triggers, ...simpleConditions([...conditions, ...conditionsIn(actions).flat()]), ...usedBy(expressionsOf(plan))];
-}
+export const observedBy = oncePerObject(({ triggers, conditions, actions }: AutomationPlan): readonly Observed[] => {
+  const asked = simpleConditions([...conditions, ...conditionsIn(actions).flat()]);
+  return [...triggers, ...asked, ...usedBy(expressionsOf({ conditions, actions }))];
+});
 
 /** Returns what expressions look at. */
 export function usedBy(expressions: Iterable<string>): readonly Observed[] {

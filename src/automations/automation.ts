@@ -26,7 +26,7 @@ const NOT_OBSERVABLE = 'Its permissions no longer show it what it is set off by 
 
 /** The parts of the hub that an automation uses. */
 export interface AutomationPorts extends WatchPorts, RunPorts {
-  readonly agents: AgentStore;
+  readonly agents: Pick<AgentStore, 'get' | 'put'>;
   readonly tokens: Pick<TokenAuthority, 'principalOf'>;
   readonly authorizer: Authorizer;
   readonly logger: Logger;
@@ -67,6 +67,11 @@ export class Automation {
     this.#id = id;
     this.#plan = plan;
     this.#tracer = new AutomationTracer(ports.traces, id);
+  }
+
+  /** True while no run is in progress, not even one that only checks its conditions. */
+  get isIdle(): boolean {
+    return this.#run === undefined;
   }
 
   start(): void {
@@ -186,6 +191,7 @@ export class Automation {
     const runId = randomUUID();
     this.#rateLimit.started(clock.monotonic());
     this.#markRunning(record, runId, firing);
+    this.onRun(firing);
     await this.#runSteps({ id: runId, principal, facts: firing.facts, trigger: firing.trigger });
   }
 
@@ -204,6 +210,11 @@ export class Automation {
     const isResting = restsUntilMs > this.#ports.clock.now();
     if (isResting) this.#tracer.noRun(firing, 'resting', { until: isoTime(restsUntilMs), failures });
     return isResting;
+  }
+
+  /** Called when a run begins. */
+  protected onRun(_firing: Firing): void {
+    // A replay counts the runs.
   }
 
   async #resumeRun({ facts, progress }: WaitingRun): Promise<void> {

@@ -1,3 +1,4 @@
+import { TokenRateLimiter } from '../auth/tokens/token-rate-limiter.ts';
 import { AgentRunner } from '../automations/agent-runner.ts';
 import { agentTools } from '../automations/agent-tools.ts';
 import { type CheckPorts, type DeviceValues, NO_DEVICE_VALUES } from '../automations/automation-ports.ts';
@@ -6,6 +7,9 @@ import { HomeThings } from '../automations/home-things.ts';
 import { flagTools } from '../automations/house/flag-tools.ts';
 import { House, type Place } from '../automations/house/house.ts';
 import { presenceTools } from '../automations/house/presence-tools.ts';
+import { AutomationReplayer } from '../automations/replay/automation-replay.ts';
+import { EventRecorder } from '../automations/replay/event-recorder.ts';
+import { replayAutomationTool } from '../automations/replay/replay-tool.ts';
 import { explainAutomationTool } from '../automations/traces/explain-tool.ts';
 import { TraceLog } from '../automations/traces/trace-log.ts';
 import { versionTools } from '../automations/versions/version-tools.ts';
@@ -14,6 +18,9 @@ import type { ServiceStack } from '../core/lifecycle.ts';
 import type { SceneStore } from '../profiles/home/scene-store.ts';
 import type { Infrastructure } from './infrastructure.ts';
 import type { ToolServices } from './tool-services.ts';
+
+/** Rate of replays of one caller: one each ten seconds, since one may take as long. */
+const REPLAYS = { burst: 6, perSecond: 0.1 } as const;
 
 interface AutomationOptions {
   /** The scenes of the home; undefined if Matter is off. */
@@ -76,9 +83,13 @@ export async function openAutomations(
     mesh,
   };
   const checkTools = { registry, things, authorizer, check, logger };
+  await stack.start(new EventRecorder({ clock, events, house, history: readings.events }));
+  const replayer = new AutomationReplayer({ check, house, readings, events: readings.events });
+  const limiter = new TokenRateLimiter(clock, { defaultRate: REPLAYS });
   const tools = [
     ...agentTools(runner, checkTools),
     checkAutomationTool(runner, checkTools),
+    replayAutomationTool(runner, { replayer, limiter, tools: checkTools }),
     explainAutomationTool(runner, { ...check, traces, readings, house }),
     ...versionTools(runner, checkTools),
     ...flagTools(house.flags, authorizer),

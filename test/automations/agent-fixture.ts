@@ -7,6 +7,8 @@ import { HomeThings } from '../../src/automations/home-things.ts';
 import { flagTools } from '../../src/automations/house/flag-tools.ts';
 import { House, type Place } from '../../src/automations/house/house.ts';
 import { presenceTools } from '../../src/automations/house/presence-tools.ts';
+import { AutomationReplayer } from '../../src/automations/replay/automation-replay.ts';
+import { replayAutomationTool } from '../../src/automations/replay/replay-tool.ts';
 import { explainAutomationTool } from '../../src/automations/traces/explain-tool.ts';
 import { TraceLog } from '../../src/automations/traces/trace-log.ts';
 import { versionTools } from '../../src/automations/versions/version-tools.ts';
@@ -23,6 +25,7 @@ import type { HistoryPoint, HistoryQuery, ReadingStore, ReadingValue } from '../
 import type { DeviceId, SensorId } from '../../src/core/ids.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
 import { silentLogger } from '../../src/core/logger.ts';
+import type { EventHistory } from '../../src/core/storage/event-history.ts';
 import { CurrentReadings } from '../../src/storage/history/history-store.ts';
 import { tokenServices } from '../auth/tokens/token-fixture.ts';
 import { makePipeline, makeTool, NO_OTHERS, owner, settled } from '../calls/pipeline-fixture.ts';
@@ -56,6 +59,17 @@ const PEOPLE: readonly Person[] = [
   { name: 'ann', title: 'Ann', role: 'adult', limits: {} },
   { name: 'ben', title: 'Ben', role: 'adult', limits: {} },
 ];
+
+/** A history in which nothing was kept. */
+const NO_EVENTS: EventHistory = {
+  begin: () => {},
+  note: () => {},
+  between: () => [],
+  firstOfEach: () => [],
+  lastOfEach: () => [],
+  sinceMs: () => undefined,
+  newestMs: () => undefined,
+};
 
 interface FixtureOptions {
   readonly clock?: ManualClock;
@@ -149,10 +163,12 @@ export async function agentFixture({
     },
   };
   const ports = { registry: fixture.tools, things, authorizer, check, logger: silentLogger };
+  const replay = { check, house, readings: { past: () => [] }, events: NO_EVENTS };
   const history = new MemoryHistory();
   const tools = [
     ...agentTools(runner, ports),
     checkAutomationTool(runner, ports),
+    replayAutomationTool(runner, { replayer: new AutomationReplayer(replay), limiter: { charge: () => {} }, tools: ports }),
     ...versionTools(runner, ports),
     explainAutomationTool(runner, {
       ...check,

@@ -16,7 +16,7 @@ export class DecisionListener implements Disposable {
   readonly #waiting = new Map<string, (answer: ApprovalAnswer) => void>();
   readonly #stop: () => void;
 
-  constructor(events: EventBus, clock: Clock) {
+  constructor(events: Pick<EventBus, 'listen'>, clock: Clock) {
     this.#clock = clock;
     this.#stop = events.listen(({ subject, data }) => this.#onDecision(subject, data.state), ['approval.decided']);
   }

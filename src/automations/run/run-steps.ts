@@ -1,8 +1,8 @@
 import type { CallAnswer, CallRequest, ToolCaller } from '../../calls/request-and-answer.ts';
 import type { Principal } from '../../core/auth/principal.ts';
 import { isoTime, pause } from '../../core/clock.ts';
-import type { HubContext } from '../../core/context.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../../core/errors.ts';
+import type { EventBus } from '../../core/events.ts';
 import { isJsonObject, type Json, type JsonObject, objectOf } from '../../core/json.ts';
 import type { Condition } from '../plan/condition-schema.ts';
 import { fillReferences } from '../plan/references.ts';
@@ -26,7 +26,8 @@ import type { FailedStep, RunStory } from './run-story.ts';
 import { callOfStep, type HouseCallStep } from './step-calls.ts';
 
 /** The parts of the hub that the steps of a run use. */
-export interface RunPorts extends Pick<HubContext, 'clock' | 'events'>, ConditionPorts, Pick<WatchPorts, 'index' | 'time'> {
+export interface RunPorts extends ConditionPorts, Pick<WatchPorts, 'index' | 'time'> {
+  readonly events: Pick<EventBus, 'listen'>;
   readonly pipeline: Pick<ToolCaller, 'call'>;
 }
 

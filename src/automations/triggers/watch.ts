@@ -94,11 +94,11 @@ export abstract class Watch<T extends Trigger = Trigger> {
 
 /** Passes each event to the handlers for its type and subject, with one look-up. Listens to the bus only while there are handlers. */
 export class EventIndex {
-  readonly #events: EventBus;
+  readonly #events: Pick<EventBus, 'listen'>;
   readonly #handlers = new Map<string, Set<EventListener>>();
   #stop: (() => void) | undefined;
 
-  constructor(events: EventBus) {
+  constructor(events: Pick<EventBus, 'listen'>) {
     this.#events = events;
   }
 

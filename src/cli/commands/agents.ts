@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject, objectOf } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, objectOf, textsOf } from '../../core/json.ts';
 import { type Command, durationSeconds, type Invocation, usage } from '../command.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
 import { readInput } from '../input.ts';
@@ -69,6 +69,27 @@ const check: Command = {
   },
 };
 
+const replay: Command = {
+  name: 'agent replay',
+  summary: 'say when an automation, or the draft of one, would have run in the last days, from what the hub kept',
+  examples: [
+    'agent replay night-watch',
+    'agent replay night.yaml --allow sensor:read:hall-sensor/temperature device:control:hall-lamp --days 7',
+  ],
+  operands: [
+    { name: 'ID|FILE', help: 'id of an automation; or, with --allow, a file with what a draft would do, or - for stdin' },
+    { name: 'PERMISSION', help: 'more of what --allow began', isOptional: true, isRepeated: true },
+  ],
+  options: {
+    allow: { value: 'PERMISSION', help: 'what a draft would be allowed, such as device:control:DEVICE; may be repeated', isRepeated: true },
+    days: { value: 'DAYS', help: 'how many days back, at most 30; 30 if absent' },
+  },
+  async run(call) {
+    const answer = objectOf(await call.hub.call('replay_automation', await replayParams(call)));
+    call.output.answer(answer, () => replayText(answer));
+  },
+};
+
 const kill = toolCommand({
   name: 'agent kill',
   summary: 'end an agent and all that it spawned',
@@ -130,7 +151,7 @@ const why = toolCommand({
 });
 
 /** The commands about agents. */
-export const agentCommands: readonly Command[] = [agents, spawn, check, set, enable, disable, renew, why, kill, dismiss];
+export const agentCommands: readonly Command[] = [agents, spawn, check, replay, set, enable, disable, renew, why, kill, dismiss];
 
 function enableCommand(word: 'enable' | 'disable', enabled: boolean, summary: string): Command {
   return toolCommand({
@@ -174,6 +195,27 @@ async function checkParams(call: Invocation): Promise<JsonObject> {
     ...(name !== undefined && { name }),
     ...lifetime(call),
   };
+}
+
+async function replayParams(call: Invocation): Promise<JsonObject> {
+  const days = call.text('days');
+  const isDraft = call.texts('allow').length > 0;
+  return {
+    ...(isDraft ? { config: await configIn(call.operand(0), call), permissions: allowed(call) } : { agent_id: call.operand(0) }),
+    ...(days !== undefined && { days: Number(days) }),
+  };
+}
+
+/** Returns how often an automation would have run, what is not known, and each run. */
+function replayText(answer: JsonObject): string {
+  const { runs, nights, since } = answer;
+  const summary = `since ${since} it would have run ${runs} times, ${nights} of them between 1 and 5 at night`;
+  const gaps = objectsIn(answer, 'incomplete').map(({ text }) => `not known: ${cellText(text)}`);
+  const lines = objectsIn(answer, 'list').map(({ at, trigger, would }) => {
+    const by = Object.values(objectOf(trigger)).map(cellText).join(' ');
+    return `${at}  ${by}  ${textsOf(would).map(cellText).join('; ')}`;
+  });
+  return `${[summary, ...gaps, ...lines].join('\n')}\n`;
 }
 
 function lifetime(call: Invocation): JsonObject {

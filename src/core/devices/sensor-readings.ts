@@ -60,6 +60,27 @@ export interface HistoryPoint {
   readonly value: number | string;
 }
 
+/** A reading of the past. */
+export interface PastReading {
+  readonly sensor: SensorId;
+  /** Milliseconds since 1970. */
+  readonly atMs: number;
+  /** The value; 0 and 1 for a value that is on or off. */
+  readonly value: number | string;
+  /** True if only a slot of five minutes is left: the value was the smallest or the greatest in it, and the order is not known. */
+  readonly isSlot: boolean;
+}
+
+/** Port: past readings of several sensors in the order of time. */
+export interface PastReadings {
+  /**
+   * Yields the readings from `startMs` to before `endMs` (milliseconds since 1970), page by page, each read in a few milliseconds. The first
+   * page has the last value of each sensor before the range, where it is known. A sensor without a history has no readings. Throws
+   * STORAGE_FAILED.
+   */
+  past(sensors: readonly SensorId[], range: { readonly startMs: number; readonly endMs: number }): Iterable<readonly PastReading[]>;
+}
+
 /** Port: current and past readings of sensors. */
 export interface ReadingStore {
   /** Adds or changes a sensor. If `info` is null, removes the sensor but keeps its history. */

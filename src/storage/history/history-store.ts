@@ -2,13 +2,24 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { repeat } from '../../core/clock.ts';
 import type { Reachability } from '../../core/devices/device-model.ts';
-import type { HistoryPoint, HistoryQuery, Reading, ReadingStore, ReadingValue, SensorInfo } from '../../core/devices/sensor-readings.ts';
+import type {
+  HistoryPoint,
+  HistoryQuery,
+  PastReading,
+  PastReadings,
+  Reading,
+  ReadingStore,
+  ReadingValue,
+  SensorInfo,
+} from '../../core/devices/sensor-readings.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId, SensorId } from '../../core/ids.ts';
 import type { Service } from '../../core/lifecycle.ts';
 import type { Snapshot } from '../snapshot-folder.ts';
 import { SqliteFile, type StorageServices } from '../sqlite-file.ts';
 import { reasonOf } from '../storage-error.ts';
+import { dropOldEvents, EventTable, writeEvents } from './event-table.ts';
+import { pastReadings } from './history-past.ts';
 import { planHistory, type Resolution, readBuckets, readRaw, SLOT_MS, slotStart } from './history-query.ts';
 import {
   dropOld,
@@ -49,7 +60,7 @@ const PENDING_CAPACITY = 20_000;
  * Keeps the current readings of sensors in memory and past readings in `history.db`. Readings are committed once a minute, before each
  * query and when the hub stops, so a crash loses at most the last minute.
  */
-export class HistoryStore implements ReadingStore, Service {
+export class HistoryStore implements ReadingStore, PastReadings, Service {
   readonly #collaborators: StorageServices;
   readonly #options: HistoryStoreOptions;
   readonly #file: SqliteFile;
@@ -58,6 +69,8 @@ export class HistoryStore implements ReadingStore, Service {
   /** The traces of agents, which are in the same file. */
   readonly traces: TraceTable;
   readonly #pending: PendingReadings;
+  /** What happened in the house besides readings. */
+  readonly events: EventTable;
   #cancelCommit: () => void = () => {};
   #droppedUntilMs = 0;
   #isFailing = false;
@@ -80,6 +93,10 @@ export class HistoryStore implements ReadingStore, Service {
       whenLost: 'start-anew',
     });
     this.traces = new TraceTable({ use: (work) => this.#file.use(work), commit: (work) => this.#commit(work) });
+    this.events = new EventTable(
+      (work) => this.#file.use(work),
+      () => this.flush(),
+    );
   }
 
   async start(): Promise<void> {
@@ -114,6 +131,8 @@ export class HistoryStore implements ReadingStore, Service {
 
   setReachability(device: DeviceId, reachability: Reachability): void {
     this.#current.setReachability(device, reachability);
+    // What it reports when it is back counts as changed, so that the history shows when it was known again.
+    if (reachability !== 'reachable') this.#pending.forgetDevice(device);
   }
 
   sensors(): readonly Reading[] {
@@ -133,7 +152,19 @@ export class HistoryStore implements ReadingStore, Service {
     throw new AtmoError('SENSOR_NOT_FOUND', `There is no sensor ${query.sensor}; \`atmo sensors\` lists them`, { sensor: query.sensor });
   }
 
-  /** Commits the pending readings. If the disk refuses, throws STORAGE_FAILED, and the next commit includes the same readings. */
+  past(ids: readonly SensorId[], range: { readonly startMs: number; readonly endMs: number }): Iterable<readonly PastReading[]> {
+    this.flush();
+    const numbered = this.#file.use((database) =>
+      ids.flatMap((id): [number, SensorId][] => {
+        const known = this.#numbers.get(database, id);
+        return known ? [[known.number, id]] : [];
+      }),
+    );
+    const { startMs, endMs } = range;
+    return pastReadings((work) => this.#file.use(work), { sensors: new Map(numbered), startMs, endMs, floorMs: this.#floors() });
+  }
+
+  /** Commits the pending readings and events. If the disk refuses, throws STORAGE_FAILED, and the next commit includes the same readings. */
   flush(): void {
     const nowMs = this.#collaborators.clock.now();
     const rows = this.#file.use((database) =>
@@ -144,10 +175,15 @@ export class HistoryStore implements ReadingStore, Service {
       })),
     );
     const isSlotClosed = this.#file.use(summedUntil) < slotStart(nowMs, SLOT_MS['5min']);
-    if (rows.length > 0 || isSlotClosed) {
-      this.#commit((database) => writeReadings(database, rows, nowMs));
+    const events = this.events.waiting;
+    if (rows.length > 0 || events.length > 0 || isSlotClosed) {
+      this.#commit((database) => {
+        writeReadings(database, rows, nowMs);
+        writeEvents(database, events);
+      });
     }
     this.#pending.clear();
+    this.events.clear();
     this.#dropOld();
   }
 
@@ -203,7 +239,10 @@ export class HistoryStore implements ReadingStore, Service {
   #dropOld(): void {
     const floorMs = this.#floors();
     if (floorMs.raw <= this.#droppedUntilMs) return;
-    this.#file.transaction((database) => dropOld(database, floorMs));
+    this.#file.transaction((database) => {
+      dropOld(database, floorMs);
+      dropOldEvents(database, this.#collaborators.clock.now());
+    });
     this.#droppedUntilMs = floorMs.raw;
   }
 
@@ -305,6 +344,10 @@ class PendingReadings {
   /** Forgets the last value of a sensor, so that its next value counts as changed. */
   forget(id: SensorId): void {
     this.#lastAdded.delete(id);
+  }
+
+  forgetDevice(device: DeviceId): void {
+    for (const id of this.#lastAdded.keys()) if (id.startsWith(`${device}/`)) this.#lastAdded.delete(id);
   }
 
   clear(): void {

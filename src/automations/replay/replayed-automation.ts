@@ -1,0 +1,161 @@
+import type { CallAnswer, CallRequest, ToolCaller } from '../../calls/request-and-answer.ts';
+import type { Principal } from '../../core/auth/principal.ts';
+import { silentLogger } from '../../core/logger.ts';
+import type { AgentRecord, AgentStore } from '../agent-store.ts';
+import { Automation, type AutomationPorts } from '../automation.ts';
+import type { AutomationPlan } from '../plan/plan-schema.ts';
+import { EventIndex, type Firing } from '../triggers/watch.ts';
+import type { PastClock } from './past-clock.ts';
+import type { PastHome } from './past-home.ts';
+
+/** A run that the automation would have had, with the calls that it would have made. Times are in milliseconds since 1970. */
+export interface PastRun {
+  readonly atMs: number;
+  readonly firing: Firing;
+  readonly calls: CallRequest[];
+}
+
+/** What is played, and in which past. */
+interface Played {
+  readonly plan: AutomationPlan;
+  readonly principal: Principal;
+  readonly clock: PastClock;
+  readonly home: PastHome;
+  readonly timeZone: string;
+  /** Called when a run begins. */
+  readonly onRun: (run: PastRun) => void;
+}
+
+/** Most calls of one run that are kept. */
+const MAX_CALLS = 20;
+
+/**
+ * Plays an automation in the past: the same watches, conditions, waits and limits as of one that lives. Its calls go nowhere and count as done.
+ * What it may look at was checked before, so that it is not asked for at each run.
+ */
+export class ReplayedAutomation {
+  readonly #played: Played;
+  readonly #ports: AutomationPorts;
+  #record: AgentRecord;
+  #run: PastRun | undefined;
+  #automation: Automation | undefined;
+
+  constructor(played: Played) {
+    this.#played = played;
+    this.#record = recordOf(played);
+    this.#ports = this.#portsOf(played);
+  }
+
+  /** Starts it, as at a start of the hub. A run that waited goes on. */
+  start(): void {
+    const { plan, principal } = this.#played;
+    const { running, ...rest } = this.#record;
+    if (!running?.waiting) this.#record = rest;
+    this.#automation = new CountedAutomation(this.#ports, { id: principal.id, plan }, (firing) => this.#onRun(firing));
+    this.#automation.start();
+    if (running?.waiting) this.#automation.resume(running.waiting);
+  }
+
+  /** Stops it, as the hub does when it stops. */
+  async stop(): Promise<void> {
+    await this.#automation?.suspend();
+    this.#automation = undefined;
+  }
+
+  /** Starts it again, as at a start of the hub. */
+  async restart(): Promise<void> {
+    await this.stop();
+    this.start();
+    this.#automation?.deliver({ type: 'hub_start' });
+  }
+
+  /** True while nothing runs, so that nothing more happens at this moment. */
+  get isIdle(): boolean {
+    return this.#automation?.isIdle ?? true;
+  }
+
+  #onRun(firing: Firing): void {
+    this.#run = { atMs: this.#played.clock.now(), firing, calls: [] };
+    this.#played.onRun(this.#run);
+  }
+
+  async #call(request: CallRequest): Promise<CallAnswer> {
+    if (this.#run && this.#run.calls.length < MAX_CALLS) this.#run.calls.push(request);
+    return { ...DONE, trace_id: request.traceId ?? '' };
+  }
+
+  #portsOf({ principal, clock, home, timeZone }: Played): AutomationPorts {
+    const agents: Pick<AgentStore, 'get' | 'put'> = {
+      get: () => this.#record,
+      put: (record) => {
+        this.#record = record;
+      },
+    };
+    const pipeline: Pick<ToolCaller, 'call'> = { call: (request) => this.#call(request) };
+    const allowed = { allowed: true } as const;
+    return {
+      clock,
+      timeZone,
+      agents,
+      pipeline,
+      events: home.bus,
+      index: new EventIndex(home.bus),
+      readings: home.readings,
+      devices: home.devices,
+      house: home.house,
+      time: { isTrusted: () => true },
+      tokens: { principalOf: () => principal },
+      authorizer: {
+        authorize: () => allowed,
+        canSee: () => true,
+        mayTry: () => true,
+        elsewhere: (hubs) => this.#ports.authorizer.elsewhere(hubs),
+      },
+      logger: silentLogger,
+      traces: { note: () => {} },
+      onTokenEnded: () => {},
+    };
+  }
+}
+
+class CountedAutomation extends Automation {
+  readonly #counted: (firing: Firing) => void;
+
+  constructor(ports: AutomationPorts, plan: { readonly id: string; readonly plan: AutomationPlan }, counted: (firing: Firing) => void) {
+    super(ports, plan.id, plan.plan);
+    this.#counted = counted;
+  }
+
+  protected override onRun(firing: Firing): void {
+    this.#counted(firing);
+  }
+}
+
+/** The answer to each call: nothing was done, and it counts as done. */
+const DONE = {
+  id: '',
+  request_id: '',
+  timestamp: '',
+  execution: { node_id: '', duration_ms: 0, hops: 0 },
+  response_hash: '',
+  status: 'success',
+  result: {},
+} as const;
+
+function recordOf({ principal, clock }: Played): AgentRecord {
+  return {
+    id: principal.id,
+    type: 'automation',
+    name: principal.id,
+    status: 'active',
+    createdAtMs: clock.now(),
+    expiresAtMs: Infinity,
+    tokenId: '',
+    chain: [],
+    permissions: principal.permissions,
+    token: '',
+    config: {},
+    runs: 0,
+    failures: 0,
+  };
+}

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { codeOf, ENOUGH, resultOf, startedFixture, WHEN_HOT } from '../agent-fixture.ts';
+
+test('the replay of a living automation and of a draft say that nothing was kept', async () => {
+  const fixture = await startedFixture();
+  await fixture.spawn(WHEN_HOT);
+  const incomplete = [{ kind: 'no_readings', id: 'hall-sensor/temperature', text: 'No reading of Hall temperature was kept' }];
+  const expected = { runs: 0, nights: 0, list: [], incomplete, since: new Date(fixture.clock.now() - 30 * 86_400_000).toISOString() };
+  expect(resultOf(await fixture.call('replay_automation', { agent_id: 'auto' }))).toEqual(expected);
+  expect(resultOf(await fixture.call('replay_automation', { config: WHEN_HOT, permissions: ENOUGH }))).toEqual(expected);
+  expect(fixture.calls).toEqual([]);
+});
+
+test('a caller learns nothing of sensors and automations that it may not see', async () => {
+  const fixture = await startedFixture();
+  await fixture.spawn(WHEN_HOT);
+  const stranger = fixture.agentWith('stranger', ['device:control:lamp', 'agent:replay:house']);
+  const overseer = fixture.agentWith('overseer', ['admin:agents', 'agent:replay:house']);
+  const draft = { config: WHEN_HOT, permissions: ['device:control:lamp'] };
+  expect(codeOf(await fixture.call('replay_automation', { agent_id: 'auto' }, stranger))).toBe('NOT_FOUND');
+  expect(codeOf(await fixture.call('replay_automation', { agent_id: 'auto' }, overseer))).toBe('SENSOR_NOT_FOUND');
+  expect(codeOf(await fixture.call('replay_automation', draft, stranger))).toBe('SENSOR_NOT_FOUND');
+  expect(codeOf(await fixture.call('replay_automation', { ...draft, permissions: ENOUGH }, stranger))).toBe('PERMISSION_DENIED');
+  expect(codeOf(await fixture.call('replay_automation', {}, stranger))).toBe('VALIDATION_ERROR');
+});
