@@ -68,6 +68,7 @@ export class AgentRunner implements Service {
       time: parts.time,
       pipeline: parts.pipeline,
       house: parts.house,
+      questions: parts.questions,
       authorizer: parts.authorizer,
       devices: parts.devices,
       registry: parts.registry,
@@ -235,6 +236,11 @@ export class AgentRunner implements Service {
   list(by: Principal): readonly AgentRecord[] {
     const mayAll = this.#parts.authorizer.authorize(by, ['admin:agents']).allowed;
     return this.#agents.all().filter(({ id }) => mayAll || (by.kind === 'agent' && isSelfOrDescendant(id, by.id)));
+  }
+
+  /** Returns the name that people read of an agent; its id if there is none. */
+  nameOf(id: string): string {
+    return this.#agents.get(id)?.name ?? id;
   }
 
   /** Returns the records of all agents of this hub, for the hub itself. */

@@ -10,7 +10,7 @@ import type { AccessPorts } from './automation-ports.ts';
 import { type SimpleCondition, simpleConditions } from './plan/condition-schema.ts';
 import { usesIn } from './plan/expression.ts';
 import type { AutomationPlan } from './plan/plan-schema.ts';
-import { referencesIn } from './plan/references.ts';
+import { isFilledAtRun } from './plan/references.ts';
 import { type Action, conditionsIn, expressionsOf, type Step } from './plan/step-schema.ts';
 import type { Trigger } from './plan/trigger-schema.ts';
 import { callsIn } from './run/step-calls.ts';
@@ -133,7 +133,7 @@ function checkAction(action: Action, principal: Principal, ports: ActionPorts): 
   const tool = registry.resolve(action.tool, { isVisible: (candidate) => canSeeTool(candidate, principal, authorizer) });
   const required = tool.definition.requires.permissions;
   if (!mayCallTool(tool, principal, authorizer)) throw lacks(required);
-  if (referencesIn(action.params, 'trigger').size > 0 || referencesIn(action.params, 'expr').size > 0) return;
+  if (isFilledAtRun(action.params)) return;
   const params = validator.parameters(tool.definition.parameters, action.params);
   // For a tool of another hub, the permissions for effects are not checked: only that hub can resolve the devices.
   if (tool.hubs) return;

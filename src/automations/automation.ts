@@ -287,7 +287,7 @@ export class Automation {
       return false;
     }
     const { conditions, parameters } = this.#plan;
-    const values = { params: parameters, trigger: firing.facts };
+    const values = { params: parameters, trigger: firing.facts, answers: {} };
     if (conditionsHold(conditions, values, this.#ports)) return true;
     const unmet = unmetConditions(conditions, values, this.#ports);
     const isKnown = unmet.some(({ isUnknown }) => !isUnknown);

@@ -15,6 +15,7 @@ export const NOTICE_KINDS = {
   smoke: { urgency: 'critical', title: 'Smoke or carbon monoxide', isSilencedByName: true },
   leak: { urgency: 'critical', title: 'Water where none should be', isSilencedByName: true },
   approval: { urgency: 'high', title: 'A call waits for your approval', isSilencedByName: true },
+  question: { urgency: 'high', title: 'An automation or agent asks something' },
   lock: { urgency: 'high', title: 'A lock is jammed or raises an alarm', isSilencedByName: true },
   disk: { urgency: 'high', title: 'The disk of the hub is nearly full' },
   certificate: { urgency: 'medium', title: 'A certificate is about to end' },
@@ -22,6 +23,7 @@ export const NOTICE_KINDS = {
   agent: { urgency: 'medium', title: 'An agent stopped' },
   token: { urgency: 'medium', title: 'A token is about to end' },
   device: { urgency: 'medium', title: 'A device has not answered for long' },
+  message: { urgency: 'medium', title: 'A message of an automation or agent' },
   tool: { urgency: 'medium', title: 'Somebody used a tool that the household is told about' },
   battery: { urgency: 'low', title: 'A battery is low' },
   backup: { urgency: 'low', title: 'A backup is overdue' },
@@ -61,6 +63,10 @@ export interface Notice extends NoticeWords {
   readonly path: string;
   /** Number of equal requests that the notice stands for; absent if it is one. */
   readonly count?: number;
+  /** The answers from which a person chooses; absent if the notice is no question. */
+  readonly answers?: readonly string[];
+  /** Who answered the question, and what. */
+  readonly answered?: { readonly answer: string; readonly by: string };
   /** Milliseconds since 1970. */
   readonly atMs: number;
   /** Milliseconds since 1970. After this time the notice is not sent any more. */
@@ -125,6 +131,28 @@ export interface ListedNotice extends Notice {
   /** Time at which the subject ended, milliseconds since 1970; absent while it lasts. */
   readonly endedMs?: number;
   readonly isRead: boolean;
+}
+
+/** Stands in place of the name of a person for everybody who gets notices: the owner and the adults. */
+export const HOUSEHOLD = 'household';
+
+/** A message of an automation or agent to a person. */
+export interface MessageToPerson {
+  readonly agentId: string;
+  /** Name of a person who gets notices, or HOUSEHOLD. */
+  readonly person: string;
+  readonly text: string;
+  readonly urgency: Exclude<Urgency, 'critical'>;
+}
+
+/** Port: passes messages of automations and agents on as notices. */
+export interface PersonMessages {
+  /** Throws NOT_FOUND if nobody of this name gets notices. */
+  requirePerson(person: string): void;
+  /**
+   * Returns the id of the notice. Throws NOT_FOUND, RATE_LIMITED (the agent sent too many messages within an hour) or STORAGE_FAILED.
+   */
+  send(message: MessageToPerson): string;
 }
 
 /** Port: the recent notices of each person. */

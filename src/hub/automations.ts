@@ -15,6 +15,7 @@ import { TraceLog } from '../automations/traces/trace-log.ts';
 import { versionTools } from '../automations/versions/version-tools.ts';
 import type { LocationConfig } from '../connectors/location/location-config.ts';
 import type { ServiceStack } from '../core/lifecycle.ts';
+import type { Questions } from '../core/questions.ts';
 import type { SceneStore } from '../profiles/home/scene-store.ts';
 import type { Infrastructure } from './infrastructure.ts';
 import type { ToolServices } from './tool-services.ts';
@@ -29,16 +30,17 @@ interface AutomationOptions {
   readonly location: LocationConfig | undefined;
   /** The values and events of the devices; undefined if Matter is off. */
   readonly values: DeviceValues | undefined;
+  readonly questions: Questions;
   readonly stack: ServiceStack;
 }
 
 const NO_SCENES = { get: () => undefined, find: () => undefined };
 
-/** Opens the flags of the house and the presence of its people, registers the tools of agents, and starts the agents. */
+/** Opens the flags of the house and the presence of its people, and registers the tools of agents. Returns the runner, which starts them. */
 export async function openAutomations(
   infrastructure: Infrastructure,
   services: ToolServices,
-  { location, scenes = NO_SCENES, values = NO_DEVICE_VALUES, stack }: AutomationOptions,
+  { location, scenes = NO_SCENES, values = NO_DEVICE_VALUES, questions, stack }: AutomationOptions,
 ): Promise<AgentRunner> {
   const { clock, logger, events, store, readings, directory: devices, deviceGroups, homeNames: names, auth } = infrastructure;
   const { validator, pipeline, meshProxy: mesh, tools: registry } = services;
@@ -60,6 +62,7 @@ export async function openAutomations(
     readings,
     devices,
     house,
+    questions,
     tokens,
     authorizer,
     pipeline,
@@ -96,7 +99,6 @@ export async function openAutomations(
     ...presenceTools(house.presences, people),
   ];
   for (const tool of tools) services.registry.register(tool);
-  await stack.start(runner);
   return runner;
 }
 

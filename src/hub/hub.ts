@@ -33,7 +33,7 @@ import { openDevices } from './devices.ts';
 import { healthTool } from './health.ts';
 import { type HttpApi, openHttp } from './http.ts';
 import { type Infrastructure, openInfrastructure } from './infrastructure.ts';
-import { openNotices } from './notices.ts';
+import { openNoticeSources, openNotices } from './notices.ts';
 import { openSensors } from './sensors.ts';
 import { openRegistration } from './tool-registration.ts';
 import { authTools, openToolServices, type ToolServices, waitingJobs } from './tool-services.ts';
@@ -158,25 +158,33 @@ export class Hub implements Service {
     for (const tool of this.#ownTools) registerAnyTool(services.registry, tool);
     const registrations = await openRegistration(infrastructure, services, { config: this.#config, programs, stack: this.#stack });
     const { location } = this.#config.connectors;
+    const { outbox, questions, notices, publisher } = await openNotices(infrastructure, services, {
+      reach,
+      push: this.#config.connectors.push,
+      nameOf: (agentId) => runner.nameOf(agentId),
+      pageUrl: () => this.url,
+      stack: this.#stack,
+    });
     const runner = await openAutomations(infrastructure, services, {
       location,
       scenes: home?.scenes,
       values: home?.values,
+      questions,
       stack: this.#stack,
     });
+    await this.#stack.start(runner);
     const hubName = this.#config.mesh.name;
     const firstPort = this.#config.matter.bridgePort;
     const bridges = matter && home && openBridges(infrastructure, services, { nodes: matter.bridges, home, hubName, firstPort });
-    const notices = await openNotices(infrastructure, services, {
-      reach,
-      push: this.#config.connectors.push,
+    await openNoticeSources(infrastructure, services, {
+      notices,
+      publisher,
       versionUrl: this.#config.versionUrl,
       upgradeDir: this.#config.upgradeDir,
       version,
       stateDir: this.#config.stateDir,
       ownName: this.#config.mesh.name,
       agents: () => runner.records(),
-      pageUrl: () => this.url,
       certificate: () => this.#http?.certificate(),
       stack: this.#stack,
     });
@@ -202,7 +210,7 @@ export class Hub implements Service {
     });
     await this.#stack.start(http);
     await this.#stack.start(waiting);
-    notices.resume();
+    outbox.resume();
     await this.#stack.start(this.#mesh);
     if (bridges) await this.#stack.start(bridges);
     this.#health = { ...this.#health, status: 'ok' };

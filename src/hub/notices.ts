@@ -9,6 +9,7 @@ import type { PeopleDirectory } from '../core/auth/people.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { ServiceStack } from '../core/lifecycle.ts';
 import type { NoticeKind, PeopleReach } from '../core/notices.ts';
+import type { Questions } from '../core/questions.ts';
 import type { CertificateFacts } from '../http/tls/certificate-manager.ts';
 import { AgentNotices, type NoticedAgent } from '../notices/agent-notices.ts';
 import { ApprovalNotices, uniqueName } from '../notices/approval-notices.ts';
@@ -18,8 +19,11 @@ import { NoticeOutbox } from '../notices/notice-outbox.ts';
 import { NoticePublisher } from '../notices/notice-publisher.ts';
 import { NoticeSettings } from '../notices/notice-settings.ts';
 import { NoticeStore } from '../notices/notice-store.ts';
+import { MessageNotices } from '../notices/person-messages.ts';
+import { QuestionStore } from '../notices/question-store.ts';
 import { ToolNotices } from '../notices/tool-notices.ts';
 import { noticeTools } from '../tools/builtin/notice-tools.ts';
+import { questionTools } from '../tools/builtin/question-tools.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import type { Infrastructure } from './infrastructure.ts';
 import type { ToolServices } from './tool-services.ts';
@@ -30,6 +34,23 @@ interface NoticeOptions {
   /** The ways that the owner configured. */
   readonly reach: PeopleReach;
   readonly push: PushConfig;
+  /** Returns the name that people read of an automation or agent. */
+  readonly nameOf: (agentId: string) => string;
+  /** Returns the address of the hub's page, which is known once the hub listens. */
+  readonly pageUrl: () => string;
+  readonly stack: ServiceStack;
+}
+
+/** What stores, publishes and delivers notices, and the questions to persons. */
+export interface NoticeParts {
+  readonly notices: NoticeStore;
+  readonly publisher: NoticePublisher;
+  readonly questions: Questions;
+  /** Sends nothing before `resume`. */
+  readonly outbox: NoticeOutbox;
+}
+
+interface NoticeSourceOptions {
   /** URL of the document that names the newest version of the hub; undefined if the hub does not look for one. */
   readonly versionUrl: string | undefined;
   /** Folder with the record of the last upgrade; undefined if no package runs the hub. */
@@ -40,21 +61,19 @@ interface NoticeOptions {
   /** Name of this hub in the mesh. */
   readonly ownName: string;
   readonly agents: () => readonly AgentRecord[];
-  /** Returns the address of the hub's page, which is known once the hub listens. */
-  readonly pageUrl: () => string;
   readonly certificate: () => CertificateFacts | undefined;
   readonly stack: ServiceStack;
 }
 
 /**
- * Registers the tools for notices, and starts the notices to persons: what is told, and the outbox that delivers it. Returns the outbox,
- * which sends nothing before `resume`.
+ * Registers the tools for notices, messages and questions, and starts what delivers notices. It comes before the automations, whose first
+ * steps may already send a message.
  */
 export async function openNotices(
   infrastructure: Infrastructure,
-  { registry, tools, meshProxy }: Pick<ToolServices, 'registry' | 'tools' | 'meshProxy'>,
-  { push: config, pageUrl, stack, ...options }: NoticeOptions,
-): Promise<NoticeOutbox> {
+  { registry }: Pick<ToolServices, 'registry'>,
+  { push: config, pageUrl, nameOf, stack, ...options }: NoticeOptions,
+): Promise<NoticeParts> {
   const { clock, store, events, auth } = infrastructure;
   const logger = infrastructure.logger.child({ module: 'notices' });
   const fetch = lazyFetch(config.allowedHosts, PUSH_HOSTS_SETTING);
@@ -66,12 +85,29 @@ export async function openNotices(
   const outbox = new NoticeOutbox({ clock, store, logger, reach, pageUrl });
   const personsFor = (kind: NoticeKind) => (kind === 'approval' ? approversIn(auth.approvers) : adultsIn(people, auth.time.now()));
   const publisher = new NoticePublisher({ clock, logger, notices, settings, outbox, personsFor });
-  for (const tool of noticeTools({ people, notices, choices: settings, browsers: push, authorizer: auth.authorizer }))
-    registry.register(tool);
+  const messages = new MessageNotices({ clock, notices, publisher, personsFor, nameOf });
+  const questions = new QuestionStore({ clock, store, events, notices, publisher, personsFor, nameOf });
+  const tools = [
+    ...noticeTools({ people, notices, choices: settings, browsers: push, authorizer: auth.authorizer }),
+    ...questionTools({ messages, questions, people }),
+  ];
+  for (const tool of tools) registry.register(tool);
+  notices.load();
+  for (const service of [outbox, messages, questions]) await stack.start(service);
+  return { notices, publisher, questions, outbox };
+}
+
+/** Registers the tool for the version of the hub, and starts what publishes notices about the devices, the agents and the hub. */
+export async function openNoticeSources(
+  infrastructure: Infrastructure,
+  { registry, tools, meshProxy }: Pick<ToolServices, 'registry' | 'tools' | 'meshProxy'>,
+  { notices, publisher, stack, ...options }: Pick<NoticeParts, 'notices' | 'publisher'> & NoticeSourceOptions,
+): Promise<void> {
+  const { clock, store, events, auth } = infrastructure;
+  const logger = infrastructure.logger.child({ module: 'notices' });
+  const { people } = auth;
   const { version: running, versionUrl: url, upgradeDir } = options;
   const versions = await openVersions(infrastructure, { registry, stack, running, url, upgradeDir });
-  notices.load();
-  await stack.start(outbox);
   const hubName = (id: string) => uniqueName(id, meshProxy.view.peers(), options.ownName);
   await stack.start(new ApprovalNotices({ clock, store, logger, events, approvals: auth.approvals, notices, publisher, hubName }));
   await stack.start(
@@ -103,10 +139,9 @@ export async function openNotices(
       freeBytes: () => freeBytes(options.stateDir),
     }),
   );
-  return outbox;
 }
 
-interface VersionOptions extends Pick<ToolServices, 'registry'>, Pick<NoticeOptions, 'stack'> {
+interface VersionOptions extends Pick<ToolServices, 'registry'>, Pick<NoticeSourceOptions, 'stack'> {
   readonly running: string;
   readonly url: string | undefined;
   readonly upgradeDir: string | undefined;

@@ -14,7 +14,7 @@ import type { NoticeWriter } from './texts/notice-texts.ts';
  */
 const GATHERING_MS = 400;
 const LONGEST_GATHERING_MS = 1_000;
-/** If a request for approval is still open after this time, in milliseconds, its message goes over the person's further ways too. */
+/** If a request for approval or a question is still open after this time, in milliseconds, its message goes over the person's further ways too. */
 const FURTHER_WAYS_AFTER_MS = 30_000;
 /** Time for which a message about a subject that lasts is tried, in milliseconds. */
 const TRIED_MS = 3 * 86_400_000;
@@ -27,6 +27,15 @@ interface PublisherCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
   readonly personsFor: (kind: NoticeKind) => readonly string[];
 }
 
+/** What a notice is about, and for whom it is. */
+interface Audience {
+  readonly subject: string;
+  /** Name of a person who is not told. */
+  readonly except?: string | undefined;
+  /** Names of persons; absent: those whom the kind concerns. */
+  readonly persons?: readonly string[];
+}
+
 /** What a notice says about a subject. */
 export interface Subject extends Pick<Notice, 'kind' | 'path'> {
   /** Name of the subject, such as `leak/cellar-sensor`. */
@@ -36,7 +45,7 @@ export interface Subject extends Pick<Notice, 'kind' | 'path'> {
 
 /**
  * Publishes notices: each subject once while it lasts, to the persons whom it concerns, over the ways that they chose. A person who did not
- * choose is told of a request for approval over the first way and then over the others, of danger over all ways at once, and of anything
+ * choose is told of a request for approval and of a question over the first way and then over the others, of danger over all ways at once, and of anything
  * else over the first way that works.
  */
 export class NoticePublisher {
@@ -84,10 +93,10 @@ export class NoticePublisher {
   }
 
   /** Stores a notice and its deliveries. Throws STORAGE_FAILED if they cannot be stored; a repeat then completes them. */
-  publish(notice: Notice, { subject, except }: { readonly subject: string; readonly except?: string | undefined }): void {
+  publish(notice: Notice, { subject, except, persons: named }: Audience): void {
     const { notices, personsFor } = this.#collaborators;
     if (notices.get(notice.id)) return;
-    const persons = personsFor(notice.kind).filter((person) => person !== except);
+    const persons = (named ?? personsFor(notice.kind)).filter((person) => person !== except);
     const shown = withoutSecrets(notice);
     this.#deliver(shown, persons);
     // Written last: without it, the next start publishes again, and each delivery that is stored already stays as it is.
@@ -122,7 +131,7 @@ export class NoticePublisher {
       for (const way of addresses) outbox.add(localized, { person, way, dueMs, fallback });
     };
     const [first, ...others] = ways;
-    if (notice.kind === 'approval') {
+    if (notice.kind === 'approval' || notice.kind === 'question') {
       for (const [index, way] of ways.entries()) add(way, fromMs + (index === 0 ? GATHERING_MS : FURTHER_WAYS_AFTER_MS));
     } else if (notice.urgency === 'critical') {
       for (const way of ways) add(way, fromMs);

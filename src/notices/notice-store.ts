@@ -53,6 +53,12 @@ export class NoticeStore implements RecentNotices {
     return [...this.#notices.values()].filter(({ notice, endedMs }) => notice.kind === kind && endedMs === undefined);
   }
 
+  /** Returns how many notices began after a time (milliseconds since 1970) about subjects whose names begin so. */
+  countSince(prefix: string, sinceMs: number): number {
+    const all = this.#notices.values();
+    return all.filter(({ subject, notice }) => notice.atMs > sinceMs && subject.startsWith(prefix)).toArray().length;
+  }
+
   /** Returns the id of the next notice about a subject. It is the same until that notice is stored, so that a crash cannot change it. */
   nextId(subject: string): string {
     const chain = JSON.stringify([subject, this.#newest.get(subject) ?? '']);
@@ -92,7 +98,7 @@ export class NoticeStore implements RecentNotices {
   }
 
   #listed({ notice, endedMs, readMs }: StoredNotice, person: string): ListedNotice {
-    const isLate = notice.kind === 'approval' && notice.untilMs <= this.#collaborators.clock.now();
+    const isLate = (notice.kind === 'approval' || notice.kind === 'question') && notice.untilMs <= this.#collaborators.clock.now();
     const ended = endedMs ?? (isLate ? notice.untilMs : undefined);
     return { ...notice, ...(ended !== undefined && { endedMs: ended }), isRead: readMs[person] !== undefined };
   }

@@ -34,6 +34,7 @@ import type { ManualClock } from '../manual-clock.ts';
 import type { MemoryKeyValueStore } from '../memory-key-value-store.ts';
 import { MemoryTraceRows } from '../memory-trace-rows.ts';
 import { NO_DEVICE_FACTS, NO_REMOTE_GROUPS } from '../no-device-facts.ts';
+import { questionFixture } from '../notices/question-fixture.ts';
 
 export const SENSOR = 'hall-sensor/temperature';
 /** What an automation needs that watches the sensor and switches the lamp. */
@@ -122,6 +123,8 @@ export async function agentFixture({
   devices.devices = [makeDevice('lamp'), makeDevice('hall-sensor'), makeDevice('switch')];
   const house = new House({ clock, store, events }, { place });
   await house.start();
+  const asked = questionFixture({ clock, store, events, people: PEOPLE, nameOf: (id) => runner.nameOf(id) });
+  await asked.questions.start();
   const scenes: { readonly id: string; readonly name: string }[] = [];
   const things = new HomeThings({
     devices,
@@ -134,9 +137,10 @@ export async function agentFixture({
   });
   const traces = new TraceLog({ rows: traceRows, clock, logger: silentLogger });
   await traces.start();
-  const runner = new AgentRunner({
+  const runner: AgentRunner = new AgentRunner({
     things,
     house,
+    questions: asked.questions,
     traces,
     timeZone,
     ...{ clock, store, events, authorizer, devices, logger: silentLogger, tokens: issuer },
@@ -176,6 +180,7 @@ export async function agentFixture({
       house,
       readings: { current: (one) => readings.get(one), history: (query) => history.read(query) },
     }),
+    ...asked.tools,
   ];
   const people = { find: (name: string) => PEOPLE.find((person) => person.name === name), list: () => PEOPLE };
   for (const tool of [...tools, ...flagTools(house.flags, authorizer), ...presenceTools(house.presences, people)]) {
@@ -229,6 +234,7 @@ export async function agentFixture({
       call,
     },
     ...{ traceRows, traces, history },
+    ...{ questions: asked.questions, notices: asked.notices },
     onLamp: (handler: typeof lampHandler) => {
       lampHandler = handler;
     },

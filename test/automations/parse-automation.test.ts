@@ -101,6 +101,6 @@ describe('a configuration', () => {
 test('the examples of the documentation are configurations', () => {
   const page = readFileSync(new URL('../../docs/automations.md', import.meta.url), 'utf8');
   const examples = [...page.matchAll(/```yaml\n(.*?)```/gs)].map(([, text = '']) => parseYaml(text) as JsonObject);
-  expect(examples).toHaveLength(12);
+  expect(examples).toHaveLength(13);
   for (const example of examples) expect(parseAutomation(example, validator).actions.length).toBeGreaterThan(0);
 });

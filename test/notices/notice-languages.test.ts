@@ -37,6 +37,12 @@ const SAMPLES: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   'call.byTool': [['Leave home', 'run_scene', '']],
   'approval.text': [[REQUEST], [{ ...REQUEST, hub: 'Cabin', count: 2, nowMs: DAY - 24 * HOUR_MS }]],
   'leak.text': [['Door']],
+  'question.title': [['Bath']],
+  'question.text': [
+    [{ text: 'Warm the bath?', answers: ['yes', 'no'], untilMs: DAY, nowMs: DAY }],
+    [{ text: 'Warm the bath?', answers: ['warm', 'hot'], untilMs: 2 * DAY, nowMs: DAY }],
+  ],
+  'message.title': [['Bath']],
   'smoke.text': [['Door']],
   'carbonMonoxide.text': [['Door']],
   'battery.text': [['Door']],

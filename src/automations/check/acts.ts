@@ -4,7 +4,8 @@ import { deviceElement } from '../../core/devices/action-descriptions.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { AutomationPlan } from '../plan/plan-schema.ts';
 import { fillReferences, referencesIn } from '../plan/references.ts';
-import { type Action, isAction, listsIn, type Step } from '../plan/step-schema.ts';
+import { type Action, answersIn, isAction, listsIn, type Step } from '../plan/step-schema.ts';
+import { callOfStep, isHouseCall } from '../run/step-calls.ts';
 
 /** Time from the trigger to a step, in minutes. */
 export interface Delay {
@@ -66,17 +67,17 @@ function placedActions(steps: readonly Step[], start: Position): readonly Placed
   return steps.flatMap((step, at) => {
     const position = { ...start, delay, index: start.index ?? at, path: `${start.path}/${at}` };
     delay = delayAfter(delay, step);
-    return isAction(step)
-      ? [{ ...position, action: step }]
-      : positionsWithin(step, position).flatMap(([list, inner]) => placedActions(list, inner));
+    if (isAction(step)) return [{ ...position, action: step }];
+    if (isHouseCall(step)) return [{ ...position, action: callOfStep(step, 0) }];
+    return positionsWithin(step, position).flatMap(([list, inner]) => placedActions(list, inner));
   });
 }
 
-/** Returns when what follows a step comes. A wait until something holds may end at once. */
+/** Returns when what follows a step comes. A wait until something holds or somebody answers may end at once. */
 function delayAfter({ least, most }: Delay, step: Step): Delay {
   if (isAction(step)) return { least, most };
   if (step.type === 'wait') return { least: least + step.seconds / 60, most: most + step.seconds / 60 };
-  if (step.type === 'wait_until') return { least, most: most + step.timeout_seconds / 60 };
+  if (step.type === 'wait_until' || step.type === 'ask') return { least, most: most + step.timeout_seconds / 60 };
   const within = listsIn(step).map((steps) => steps.reduce(delayAfter, AT_ONCE));
   const rounds = step.type === 'repeat' ? (step.count ?? step.max) : 1;
   return { least, most: most + rounds * Math.max(0, ...within.map((one) => one.most)) };
@@ -134,10 +135,12 @@ function callsOf(
  */
 function filledParams(params: JsonObject, plan: AutomationPlan): readonly [Json, Json?] {
   const names = referencesIn(params, 'trigger');
-  if (names.size === 0) return [params];
+  const asked = answersIn(plan.actions);
+  const answer = (name: string) => asked.get(name)?.[0] ?? '';
+  if (names.size === 0) return [fillReferences(params, { answer })];
   const facts = sampleFacts(plan);
   const filled = (value: Json) =>
-    fillReferences(params, { trigger: (name) => (name === 'value' || name === 'previous' ? value : (facts[name] ?? '')) });
+    fillReferences(params, { answer, trigger: (name) => (name === 'value' || name === 'previous' ? value : (facts[name] ?? '')) });
   return names.has('value') || names.has('previous') ? [filled(sampleValue(plan, 0)), filled(sampleValue(plan, 1))] : [filled(0)];
 }
 

@@ -6,7 +6,7 @@ import type { CheckPorts } from '../automation-ports.ts';
 import type { Condition } from '../plan/condition-schema.ts';
 import type { Action } from '../plan/step-schema.ts';
 import type { Trigger } from '../plan/trigger-schema.ts';
-import { callsIn } from '../run/step-calls.ts';
+import { ASK_TOOL, callsIn } from '../run/step-calls.ts';
 import { AT_ONCE, type CheckedStep, devicesOf } from './acts.ts';
 import { type Behaviour, timesOf } from './behaviour.ts';
 import { type Finding, findingOf, quotedName, timelineEntry } from './finding.ts';
@@ -79,10 +79,10 @@ export function endsBefore(behaviour: Behaviour, ports: CheckPorts): readonly Fi
   ];
 }
 
-/** Returns the finding that a dangerous step may wait for a person at night. */
+/** Returns the finding that a step may wait for the approval or the answer of a person at night. */
 export function waitsAtNight(behaviour: Behaviour, ports: CheckPorts): readonly Finding[] {
-  const dangerous = behaviour.steps.filter((step) => isApproved(step, behaviour, ports));
-  const times = dangerous.reduce((sum, step) => union(sum, intersection(timesOf(behaviour, step.delay), NIGHT)), NEVER);
+  const waiting = behaviour.steps.filter((step) => step.tool === ASK_TOOL || isApproved(step, behaviour, ports));
+  const times = waiting.reduce((sum, step) => union(sum, intersection(timesOf(behaviour, step.delay), NIGHT)), NEVER);
   if (isEmpty(times)) return [];
   const isAlways = lengthOf(times) === lengthOf(timesOf(behaviour, AT_ONCE));
   return [
@@ -91,14 +91,18 @@ export function waitsAtNight(behaviour: Behaviour, ports: CheckPorts): readonly 
         kind: 'waits_at_night',
         severity: isAlways ? 'warning' : 'note',
         behaviours: [behaviour],
-        devices: dangerous.flatMap(devicesOf),
+        devices: waiting.flatMap(devicesOf),
         timeline: [timelineEntry(behaviour, 'wait for a person', times)],
-        sentence: `${quotedName(behaviour.automation)} ${isAlways ? 'waits' : 'may wait'} for a person at night, ${timesText(times)}: ${dangerous.map(({ tool }) => tool).join(', ')} needs an approval`,
-        fix: 'Add a condition of type time, such as after 06:00 and before 22:00, or do without the dangerous step',
+        sentence: `${quotedName(behaviour.automation)} ${isAlways ? 'waits' : 'may wait'} for a person at night, ${timesText(times)}: ${waiting.map(reasonOf).join(', ')}`,
+        fix: 'Add a condition of type time, such as after 06:00 and before 22:00, or do without the step',
       },
       ports,
     ),
   ];
+}
+
+function reasonOf({ tool }: CheckedStep): string {
+  return tool === ASK_TOOL ? 'it asks' : `${tool} needs an approval`;
 }
 
 /** Returns whether a person has to approve the step: one of its effects is dangerous, or its tool always needs an approval. */

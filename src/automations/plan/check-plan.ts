@@ -6,7 +6,18 @@ import { type Condition, isComposite, MAX_CONDITION_DEPTH, simpleConditions } fr
 import { Expression, usesIn } from './expression.ts';
 import type { AutomationPlan } from './plan-schema.ts';
 import { referencesIn } from './references.ts';
-import { allSteps, conditionsIn, expressionsOf, isAction, listsIn, MAX_STEP_DEPTH, MAX_STEPS, type Step } from './step-schema.ts';
+import {
+  type AskStep,
+  allSteps,
+  answersIn,
+  conditionsIn,
+  expressionsOf,
+  isAction,
+  listsIn,
+  MAX_STEP_DEPTH,
+  MAX_STEPS,
+  type Step,
+} from './step-schema.ts';
 import type { ReadingTrigger, TimeTrigger, Trigger } from './trigger-schema.ts';
 
 const HOUR_SECONDS = 3_600;
@@ -32,8 +43,9 @@ export function checkPlan(plan: AutomationPlan): void {
   for (const trigger of plan.triggers) checkTrigger(trigger, plan);
   checkSteps(plan.actions);
   for (const conditions of [plan.conditions, ...conditionsIn(plan.actions)]) checkConditions(conditions);
-  checkFacts(plan);
   checkExpressions(plan);
+  checkFacts(plan);
+  checkAnswers(plan);
 }
 
 function checkTrigger(trigger: Trigger, plan: AutomationPlan): void {
@@ -106,9 +118,24 @@ function checkStep(step: Step): void {
   if (step.type === 'repeat' && (step.count === undefined) === (step.while === undefined)) {
     throw invalidInput('A step of type repeat has exactly one of count, while');
   }
+  if (step.type === 'ask') checkAsk(step);
   if (step.type === 'set_flag' && step.for_seconds !== undefined && step.until !== undefined) {
     throw invalidInput('A step of type set_flag has at most one of for_seconds, until');
   }
+}
+
+function checkAsk({ on_timeout: onTimeout, timeout_answer: answer, answers }: AskStep): void {
+  if ((onTimeout === 'answer') !== (answer !== undefined))
+    throw invalidInput('timeout_answer goes together with on_timeout: answer, and only with it');
+  if (answer !== undefined && !answers.includes(answer)) throw invalidInput(`timeout_answer is one of the answers: ${answers.join(', ')}`);
+}
+
+/** Checks that each answer which is used is one for which a step asks. Before the steps, there is no answer yet. */
+function checkAnswers({ conditions, actions }: AutomationPlan): void {
+  const asked = new Set(answersIn(actions).keys());
+  const used = [...referencesIn(actions as unknown as Json, 'answer'), ...usesIn(expressionsOf({ conditions: [], actions }), 'answers')];
+  requireKnown(new Set(used), asked, 'answers');
+  requireKnown(usesIn(expressionsOf({ conditions, actions: [] }), 'answers'), new Set(), 'answers');
 }
 
 /** Checks that each trigger has the facts to which the actions refer, and that some trigger has those that expressions use. */
@@ -134,5 +161,5 @@ function checkExpressions(plan: AutomationPlan): void {
 function requireKnown(used: ReadonlySet<string>, known: ReadonlySet<string>, root: string): void {
   const missing = used.values().find((name) => !known.has(name));
   if (missing === undefined) return;
-  throw invalidInput(`An expression uses ${root}.${missing.slice(0, 40)}; there is ${[...known].join(', ') || 'none'}`);
+  throw invalidInput(`It uses ${root}.${missing.slice(0, 40)}; there is ${[...known].join(', ') || 'none'}`);
 }

@@ -12,6 +12,8 @@ const MAX_KEPT = 256;
 export interface ExpressionValues {
   readonly params: JsonObject;
   readonly trigger: JsonObject;
+  /** The answers to the questions that the run asked so far, by the name of the answer. */
+  readonly answers: JsonObject;
   readonly flags: JsonObject;
   readonly readings: JsonObject;
   /** Milliseconds since 1970. */
@@ -21,7 +23,7 @@ export interface ExpressionValues {
 /** The names by which an expression uses its variables, such as the ids of sensors for `readings`. */
 export type ExpressionUses = Readonly<Record<Root, ReadonlySet<string>>>;
 
-const ROOTS = ['params', 'trigger', 'flags', 'readings'] as const;
+const ROOTS = ['params', 'trigger', 'answers', 'flags', 'readings'] as const;
 type Root = (typeof ROOTS)[number];
 
 /**
@@ -111,6 +113,7 @@ function usesOf(ast: ASTNode): ExpressionUses {
   const uses: Record<Root, Set<string>> = {
     params: new Set(),
     trigger: new Set(),
+    answers: new Set(),
     flags: new Set(),
     readings: new Set(),
   };

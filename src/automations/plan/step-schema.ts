@@ -1,8 +1,9 @@
 import type { FileValue } from '../../core/config/config-section.ts';
 import type { Json, JsonSchema } from '../../core/json.ts';
+import { WRITTEN_LINE } from '../../core/untrusted-text.ts';
 import { type Condition, simpleConditions } from './condition-schema.ts';
 import { referencesIn } from './references.ts';
-import { FLAG_VALUE, identifier, LONGEST_FLAG_SECONDS, LONGEST_SECONDS, shortText, strictBranches } from './schema-parts.ts';
+import { FLAG_VALUE, identifier, LONGEST_FLAG_SECONDS, LONGEST_SECONDS, person, shortText, strictBranches } from './schema-parts.ts';
 
 /** Largest number of steps in an automation, at all depths. */
 export const MAX_STEPS = 64;
@@ -18,7 +19,7 @@ export const ACTION = {
   params: {
     type: 'object',
     description:
-      'Its parameters; {"param": "NAME"} takes a parameter of this agent, {"trigger": "value"} a fact of the trigger, {"expr": "CEL"} the value of an expression',
+      'Its parameters; {"param": "NAME"} takes a parameter of this agent, {"trigger": "value"} a fact of the trigger, {"answer": "NAME"} the answer to an ask, {"expr": "CEL"} the value of an expression',
   },
   timeout_ms: { type: 'integer', minimum: 1, description: 'Deadline of the call' },
   on_error: { enum: ['stop', 'continue'], description: 'What a failure of this call does to the calls after it; stop when absent' },
@@ -33,6 +34,9 @@ const late = {
   description: 'How late the steps after it may begin if the hub was off when it ended; 60 when absent',
 } as const;
 
+const messageText = (description: string) => ({ type: ['string', 'object'], minLength: 1, maxLength: 500, description }) as const;
+const addressee = { ...person, description: 'For notify and ask: name of a person who gets notices; all of them when absent' } as const;
+
 /** The schemas of the fields of steps that contain neither steps nor conditions, by the `type` of the step. */
 const SIMPLE_STEPS = {
   wait: { required: ['seconds'], properties: { seconds: seconds('For wait: how long'), late_seconds: late } },
@@ -43,6 +47,39 @@ const SIMPLE_STEPS = {
       value: { ...FLAG_VALUE, type: [...FLAG_VALUE.type, 'object'], description: 'For set_flag: its new value' },
       for_seconds: { type: 'number', minimum: 1, maximum: LONGEST_FLAG_SECONDS, description: 'For set_flag: it ends after this time' },
       until: { type: 'string', format: 'date-time', description: 'For set_flag: it ends at this time' },
+    },
+  },
+  notify: {
+    required: ['message'],
+    properties: {
+      message: messageText('For notify: what to say'),
+      person: addressee,
+      urgency: { enum: ['low', 'medium', 'high'], description: 'For notify: how much it matters; medium when absent' },
+    },
+  },
+  ask: {
+    required: ['name', 'question', 'timeout_seconds'],
+    properties: {
+      name: identifier('For ask: name of the answer, for {"answer": "NAME"} and answers.NAME in expressions'),
+      question: messageText('For ask: what to ask'),
+      person: addressee,
+      answers: {
+        type: 'array',
+        minItems: 2,
+        maxItems: 6,
+        uniqueItems: true,
+        items: { type: 'string', minLength: 1, maxLength: 40, pattern: WRITTEN_LINE },
+        default: ['yes', 'no'],
+        description: 'For ask: the answers from which the person chooses; yes and no when absent',
+      },
+      timeout_seconds: seconds('For ask: how long to wait for the answer'),
+      on_timeout: {
+        enum: ['stop', 'continue', 'answer'],
+        default: 'stop',
+        description: 'For ask: without an answer the run ends, goes on with an empty answer, or goes on with timeout_answer',
+      },
+      timeout_answer: { type: 'string', maxLength: 40, description: 'For ask with on_timeout answer: one of answers' },
+      late_seconds: late,
     },
   },
 } as const;
@@ -100,9 +137,14 @@ export const STEP_MEMBERS: Readonly<Record<string, JsonSchema>> = withoutDefault
   ...ACTION,
   ...SIMPLE_STEPS.wait.properties,
   ...SIMPLE_STEPS.set_flag.properties,
-  timeout_seconds: COMPOSITE_STEPS.wait_until.properties.timeout_seconds,
+  ...SIMPLE_STEPS.notify.properties,
+  ...SIMPLE_STEPS.ask.properties,
+  timeout_seconds: seconds('For wait_until and ask: longest wait'),
   conditions: { type: 'array', description: 'For wait_until: as the conditions of the automation' },
-  on_timeout: COMPOSITE_STEPS.wait_until.properties.on_timeout,
+  on_timeout: {
+    ...SIMPLE_STEPS.ask.properties.on_timeout,
+    description: 'For wait_until and ask: ends the run, goes on, or (ask) goes on with timeout_answer',
+  },
   options: { type: 'array', description: 'For choose: the first of {conditions, actions} whose conditions hold is done' },
   otherwise: { type: 'array', description: 'For choose: steps if no option holds' },
   count: { ...COMPOSITE_STEPS.repeat.properties.count, description: 'For repeat: how often' },
@@ -118,6 +160,10 @@ export type Action = FileValue<{ readonly properties: typeof ACTION; readonly re
 export type WaitStep = { readonly type: 'wait' } & FileValue<typeof SIMPLE_STEPS.wait>;
 /** Sets a flag of the house. `value` may be an expression. */
 export type SetFlagStep = { readonly type: 'set_flag'; readonly value: Json } & Omit<FileValue<typeof SIMPLE_STEPS.set_flag>, 'value'>;
+/** Sends a message to a person. `message` may be an expression. */
+export type NotifyStep = { readonly type: 'notify'; readonly message: Json } & Omit<FileValue<typeof SIMPLE_STEPS.notify>, 'message'>;
+/** Asks a person, and waits for the answer. `question` may be an expression. */
+export type AskStep = { readonly type: 'ask'; readonly question: Json } & Omit<FileValue<typeof SIMPLE_STEPS.ask>, 'question'>;
 /** Waits until conditions hold. */
 export interface WaitUntilStep {
   readonly type: 'wait_until';
@@ -146,7 +192,7 @@ export interface ParallelStep {
   readonly branches: readonly (readonly Step[])[];
 }
 /** A step that is no call of a tool of the author's choice. */
-export type TypedStep = WaitStep | SetFlagStep | WaitUntilStep | ChooseStep | RepeatStep | ParallelStep;
+export type TypedStep = WaitStep | SetFlagStep | NotifyStep | AskStep | WaitUntilStep | ChooseStep | RepeatStep | ParallelStep;
 /** One step of an automation. One with `tool` is a call. */
 export type Step = Action | TypedStep;
 
@@ -198,6 +244,11 @@ export function conditionsIn(steps: readonly Step[]): readonly (readonly Conditi
   return allSteps(steps).flatMap(conditionsOf);
 }
 
+/** Returns the names of the answers that steps ask for, at any depth, each with the answers that may come. */
+export function answersIn(steps: readonly Step[]): ReadonlyMap<string, readonly string[]> {
+  return new Map(allSteps(steps).flatMap((step) => ('type' in step && step.type === 'ask' ? [[step.name, step.answers] as const] : [])));
+}
+
 interface PlanParts {
   readonly conditions: readonly Condition[];
   readonly actions: readonly Step[];
@@ -213,6 +264,8 @@ export function expressionsOf({ conditions, actions }: PlanParts): readonly stri
 /** Returns the values of a step itself in which references and expressions are filled in at each run. */
 function valuesOf(step: Step): Json {
   if (isAction(step)) return step.params;
+  if (step.type === 'notify') return step.message;
+  if (step.type === 'ask') return step.question;
   return step.type === 'set_flag' ? step.value : null;
 }
 

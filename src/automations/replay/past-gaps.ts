@@ -3,9 +3,10 @@ import type { PastReading } from '../../core/devices/sensor-readings.ts';
 import type { SensorId } from '../../core/ids.ts';
 import { observedBy } from '../automation-access.ts';
 import type { AutomationPlan } from '../plan/plan-schema.ts';
+import { answersIn } from '../plan/step-schema.ts';
 
 /** Why something of the past is not known. */
-export const GAP_KINDS = ['no_readings', 'five_minute_slots', 'age_of_readings', 'no_events', 'webhook'] as const;
+export const GAP_KINDS = ['no_readings', 'five_minute_slots', 'age_of_readings', 'no_events', 'webhook', 'answer'] as const;
 
 /** Something that a trigger or condition looks at and of which not all was kept. */
 export interface Gap {
@@ -55,7 +56,8 @@ export class GapFinder {
       if (about.type === 'reading' && 'max_age_seconds' in about) return ageGap(about.sensor_id, about.max_age_seconds);
       return COMPUTED.includes(about.type) ? [] : this.#ofEvents(about.type, idOf(about));
     });
-    return [...new Map([...ofSensors, ...others].map((gap) => [`${gap.kind} ${gap.id}`, gap])).values()];
+    const answers = [...answersIn(this.#plan.actions).keys()].map(answerGap);
+    return [...new Map([...ofSensors, ...others, ...answers].map((gap) => [`${gap.kind} ${gap.id}`, gap])).values()];
   }
 
   #ofSensor(id: SensorId, name: string): readonly Gap[] {
@@ -107,6 +109,10 @@ function idOf(about: object): string {
 
 function webhookGap(id: string): Gap {
   return { kind: 'webhook', id, text: `What was posted to the webhook ${id} is not kept` };
+}
+
+function answerGap(id: string): Gap {
+  return { kind: 'answer', id, text: `What would have been answered (${id}) is not known: the run goes on as without an answer` };
 }
 
 function ageGap(id: string, seconds: number | undefined): readonly Gap[] {

@@ -1,6 +1,7 @@
 import type { CallAnswer, CallRequest, ToolCaller } from '../../calls/request-and-answer.ts';
 import type { Principal } from '../../core/auth/principal.ts';
 import { silentLogger } from '../../core/logger.ts';
+import type { Question } from '../../core/questions.ts';
 import type { AgentRecord, AgentStore } from '../agent-store.ts';
 import { Automation, type AutomationPorts } from '../automation.ts';
 import type { AutomationPlan } from '../plan/plan-schema.ts';
@@ -113,6 +114,7 @@ export class ReplayedAutomation {
       },
       logger: silentLogger,
       traces: { note: () => {} },
+      questions: { get: () => UNANSWERED, end: () => undefined, onEnd: () => () => {} },
       onTokenEnded: () => {},
     };
   }
@@ -130,6 +132,9 @@ class CountedAutomation extends Automation {
     this.#counted(firing);
   }
 }
+
+/** Every question of the past: nobody answers it. */
+const UNANSWERED: Question = { id: '', agentId: '', persons: [], text: '', answers: [], atMs: 0, untilMs: Infinity };
 
 /** The answer to each call: nothing was done, and it counts as done. */
 const DONE = {

@@ -22,7 +22,7 @@ import type { WatchPorts } from '../triggers/watch.ts';
 export type ConditionPorts = Pick<WatchPorts, 'clock' | 'readings' | 'devices' | 'house' | 'timeZone'>;
 
 /** Values of the run for expressions. */
-export type RunValues = Pick<ExpressionValues, 'params' | 'trigger'>;
+export type RunValues = Pick<ExpressionValues, 'params' | 'trigger' | 'answers'>;
 
 /** Whether a condition holds; undefined if that is not known, for example because a device does not answer. */
 export type Verdict = boolean | undefined;

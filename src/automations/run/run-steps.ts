@@ -1,13 +1,15 @@
 import type { CallAnswer, CallRequest, ToolCaller } from '../../calls/request-and-answer.ts';
 import type { Principal } from '../../core/auth/principal.ts';
 import { isoTime, pause } from '../../core/clock.ts';
-import { AtmoError, type ErrorBody, toAtmoError } from '../../core/errors.ts';
+import { AtmoError, type ErrorBody, invalidInput, toAtmoError } from '../../core/errors.ts';
 import type { EventBus } from '../../core/events.ts';
 import { isJsonObject, type Json, type JsonObject, objectOf } from '../../core/json.ts';
+import type { Questions } from '../../core/questions.ts';
 import type { Condition } from '../plan/condition-schema.ts';
 import { fillReferences } from '../plan/references.ts';
 import {
   type Action,
+  type AskStep,
   type ChooseStep,
   isAction,
   type ParallelStep,
@@ -21,14 +23,16 @@ import type { WatchPorts } from '../triggers/watch.ts';
 import { DecisionListener } from './approval-decisions.ts';
 import { type ConditionPorts, conditionsHold, evaluate, type RunValues } from './condition-check.ts';
 import { untilTrue } from './condition-wait.ts';
+import { answerTo } from './question-wait.ts';
 import type { LoggedWait, RunLog } from './run-log.ts';
 import type { FailedStep, RunStory } from './run-story.ts';
-import { callOfStep, type HouseCallStep } from './step-calls.ts';
+import { callOfStep, type HouseCallStep, keptResult } from './step-calls.ts';
 
 /** The parts of the hub that the steps of a run use. */
 export interface RunPorts extends ConditionPorts, Pick<WatchPorts, 'index' | 'time'> {
   readonly events: Pick<EventBus, 'listen'>;
   readonly pipeline: Pick<ToolCaller, 'call'>;
+  readonly questions: Pick<Questions, 'get' | 'end' | 'onEnd'>;
 }
 
 /** One run: its principal, the facts of its trigger, how far it got, and the signal that cancels it. */
@@ -90,6 +94,8 @@ class StepRunner {
   readonly #ports: RunPorts;
   readonly #decisions: DecisionListener;
   #error: RunOutcome['error'];
+  /** The answers to questions of this run, by name. */
+  readonly #answers: Record<string, Json> = {};
 
   constructor(run: Run, ports: RunPorts, decisions: DecisionListener) {
     this.#run = run;
@@ -124,13 +130,23 @@ class StepRunner {
         return this.#repeat(step, path);
       case 'parallel':
         return this.#parallel(step, path);
+      case 'ask':
+        return this.#ask(step, path);
       default:
         return this.#houseCall(step, path);
     }
   }
 
   async #call(action: Action, path: string): Promise<Flow> {
-    const { error } = objectOf(await this.#run.log.called(path, () => this.#answerOf(action, path)));
+    return this.#flowAfter(action, path, objectOf(await this.#made(action, path)));
+  }
+
+  /** Makes a call once, and returns its result or its error. */
+  #made(action: Action, path: string): Promise<Json> {
+    return this.#run.log.called(path, () => this.#answerOf(action, path));
+  }
+
+  #flowAfter(action: Action, path: string, { error }: JsonObject): Flow {
     if (!isJsonObject(error)) return 'continue';
     const failure = error as unknown as Pick<ErrorBody, 'code' | 'message'>;
     this.#error = failure;
@@ -138,13 +154,13 @@ class StepRunner {
     return action.on_error === 'stop' || this.#run.signal.aborted ? 'fail' : 'continue';
   }
 
-  /** Makes a call. Returns its result, or its error, so that a run that goes on after a restart knows of it. */
+  /** Makes a call. Returns what later steps need of its result, or its error, so that a run that goes on after a restart knows of it. */
   async #answerOf(action: Action, path: string): Promise<JsonObject> {
     try {
       const request = this.#request(action, path);
       const first = await this.#ports.pipeline.call(request);
       const answer = (await this.#isApproved(first, { step: path, tool: action.tool })) ? await this.#ports.pipeline.call(request) : first;
-      if (answer.status === 'success') return {};
+      if (answer.status === 'success') return keptResult(action, answer.result);
       return { error: { code: answer.error.code, message: `${action.tool}: ${answer.error.message}` } };
     } catch (thrown) {
       const { code, message } = toAtmoError(thrown);
@@ -200,6 +216,28 @@ class StepRunner {
     }
     if (log.resultOf(path) === true || step.on_timeout === 'continue') return 'continue';
     this.#error = { code: 'TIMEOUT', message: `What the run waited for did not come within ${step.timeout_seconds} s` };
+    return 'end';
+  }
+
+  async #ask(step: AskStep, path: string): Promise<Flow> {
+    const { log, signal } = this.#run;
+    if (log.resultOf(path) === undefined) {
+      const call = callOfStep(step, this.#ports.clock.now());
+      const asked = objectOf(await this.#made(call, `${path}/question`));
+      if (this.#flowAfter(call, path, asked) !== 'continue') return 'fail';
+      const wait = this.#beginWait(path, { lengthMs: step.timeout_seconds * 1000, lateMs: step.late_seconds * 1000 });
+      const answer = await answerTo(String(asked.question_id), { leftMs: wait.leftMs, signal }, this.#ports);
+      await this.#requireInTime(wait);
+      if (this.#endWait(path, answer) !== 'continue') return 'fail';
+    }
+    return this.#noteAnswer(step, log.resultOf(path));
+  }
+
+  /** Notes an answer for the steps that follow. `null` is none. */
+  #noteAnswer(step: AskStep, answer: Json | undefined): Flow {
+    this.#answers[step.name] = answer ?? step.timeout_answer ?? '';
+    if (answer !== null || step.on_timeout !== 'stop') return 'continue';
+    this.#error = { code: 'TIMEOUT', message: `Nobody answered the question within ${step.timeout_seconds} s` };
     return 'end';
   }
 
@@ -265,17 +303,28 @@ class StepRunner {
   }
 
   #values(): RunValues {
-    return { params: this.#run.parameters, trigger: this.#run.facts };
+    return { params: this.#run.parameters, trigger: this.#run.facts, answers: this.#answers };
   }
 
   /** Returns a value with the facts of the trigger and the values of expressions filled in. An expression within a fact is plain data. */
   #filled(value: Json): Json {
-    return fillReferences(value, { trigger: (name) => this.#factOf(name), expr: (text) => this.#valueOf(text) });
+    return fillReferences(value, {
+      trigger: (name) => this.#factOf(name),
+      answer: (name) => this.#answerNamed(name),
+      expr: (text) => this.#valueOf(text),
+    });
   }
 
   #valueOf(text: string): Json {
     this.#run.requireObservable();
     return evaluate(text, this.#values(), this.#ports);
+  }
+
+  /** Returns the answer to a question of this run. Throws VALIDATION_ERROR if the question was not asked yet. */
+  #answerNamed(name: string): Json {
+    const answer = this.#answers[name];
+    if (answer === undefined) throw invalidInput(`The run has no answer ${name}, because it did not ask before this step`);
+    return answer;
   }
 
   /** Returns a fact of the trigger. The fact exists, because the check of the configuration allows only facts that all its triggers have. */

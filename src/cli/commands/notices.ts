@@ -79,8 +79,38 @@ const language = requestCommand({
   text: settingsText,
 });
 
+const answer = requestCommand({
+  name: 'answer',
+  summary: 'answer a question of an automation or agent; without a question, lists those that wait for you',
+  examples: ['answer', 'answer 3f9c yes'],
+  operands: [
+    { name: 'QUESTION', help: 'the first characters of its id', isOptional: true },
+    { name: 'ANSWER', help: 'one of its answers', isOptional: true },
+  ],
+  async request(call) {
+    const [id, chosen] = call.operands;
+    const open = openQuestions(await call.hub.get('/api/v1/notices'));
+    if (id === undefined) return { questions: [...open] };
+    const found = open.filter(({ notice_id: noticeId }) => String(noticeId).startsWith(id));
+    const [only] = found;
+    if (!only || found.length > 1)
+      throw usage(`${found.length === 0 ? 'No question' : 'More than one question'} that waits for you begins with ${id}`);
+    if (chosen === undefined) throw usage(`The answer is missing; it is one of ${textsOf(only.answers).join(', ')}`);
+    return call.hub.post(`/api/v1/questions/${String(only.notice_id)}/answer`, { answer: chosen });
+  },
+  text(result) {
+    if (!Array.isArray(result.questions)) return `Answered: ${String(result.answer)}\n`;
+    const rows = objectsIn(result, 'questions').map((one) => [String(one.notice_id).slice(0, 8), one.title, one.text]);
+    return textTable(['QUESTION', 'FROM', 'WHAT'], rows);
+  },
+});
+
 /** The commands about notices to persons. */
-export const noticeCommands: readonly Command[] = [list, settings, rule, language, reset];
+export const noticeCommands: readonly Command[] = [list, answer, settings, rule, language, reset];
+
+function openQuestions(answer: JsonObject): readonly JsonObject[] {
+  return objectsIn(answer, 'notices').filter(({ kind, ended_at: end }) => kind === 'question' && end === undefined);
+}
 
 function stateOf({ ended_at: ended, is_read: isRead }: JsonObject): string {
   return `${ended === undefined ? 'lasts' : 'ended'}${isRead === true ? ', read' : ''}`;

@@ -54,6 +54,21 @@ const NOTICE_ROUTES = [
   }),
   toolRoute({
     method: 'GET',
+    path: '/api/v1/questions/:id',
+    summary: 'A question and its answer, for who asked and who was asked',
+    tool: 'hub:show_question',
+    params: ({ path }) => ({ question_id: path.id ?? '' }),
+  }),
+  toolRoute({
+    method: 'POST',
+    path: '/api/v1/questions/:id/answer',
+    summary: 'Answer a question that an automation or agent asked the person who calls',
+    tool: 'hub:answer_question',
+    body: { type: 'object', required: ['answer'], properties: { answer: { type: 'string' } } },
+    params: ({ path, body }) => ({ ...body, question_id: path.id ?? '' }),
+  }),
+  toolRoute({
+    method: 'GET',
     path: '/api/v1/push/key',
     summary: "The hub's public key for PushManager.subscribe",
     tool: 'hub:push_key',

@@ -60,6 +60,9 @@ const CALL: CallWords = {
   byTool: (named, tool, work) => `${named} mit ${tool}${work}`,
 };
 
+/** The usual answers to questions. Any other stays as its author wrote it. */
+const ANSWERS: Readonly<Record<string, string>> = { yes: 'ja', no: 'nein' };
+
 /** The notices in German. */
 export const de: NoticeTexts = {
   call: CALL,
@@ -67,12 +70,17 @@ export const de: NoticeTexts = {
     title: 'Freigabe nötig',
     text: ({ agent, hub, call, count, untilMs, nowMs }) => {
       const more = count === 1 ? '' : ` (${count} solche Anfragen warten)`;
-      const day = dayText(untilMs);
-      const until = day === dayText(nowMs) ? `${clockTime(untilMs)} Uhr` : `${clockTime(untilMs)} Uhr am ${day}`;
+      const until = untilText(untilMs, nowMs);
       const who = hub === undefined ? agent : `${agent} vom Hub ${quoted(hub)}`;
       return `${who} möchte: ${call}${more}. Entscheide bis ${until}.`;
     },
   },
+  question: {
+    title: (name) => `Frage von ${name}`,
+    text: ({ text, answers, untilMs, nowMs }) =>
+      `${text} (${answers.map((one) => ANSWERS[one] ?? one).join(' / ')}) Antworte bis ${untilText(untilMs, nowMs)}.`,
+  },
+  message: { title: (name) => `Nachricht von ${name}` },
   leak: { title: 'Wasser ausgelaufen', text: (where) => `${where} meldet Wasser. Dreh das Wasser ab und sieh nach.` },
   smoke: { title: 'Rauchalarm', text: (where) => `${where} meldet Rauch. Wenn es brennt, verlass das Haus und ruf die Feuerwehr.` },
   carbonMonoxide: {
@@ -154,6 +162,12 @@ export const de: NoticeTexts = {
   },
   tool: { title: 'Werkzeug benutzt', text: (who, tool, atMs) => `${who} hat um ${clockTime(atMs)} Uhr ${tool} benutzt.` },
 };
+
+/** Returns a time of day, with the day unless it is today. */
+function untilText(untilMs: number, nowMs: number): string {
+  const day = dayText(untilMs);
+  return day === dayText(nowMs) ? `${clockTime(untilMs)} Uhr` : `${clockTime(untilMs)} Uhr am ${day}`;
+}
 
 function dayText(atMs: number): string {
   return dateText(atMs, 'de');

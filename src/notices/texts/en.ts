@@ -11,12 +11,16 @@ export const en: NoticeTexts = {
     title: 'Approval needed',
     text: ({ agent, hub, call, count, untilMs, nowMs }) => {
       const more = count === 1 ? '' : ` (${count} requests like this wait)`;
-      const day = dayText(untilMs);
-      const until = day === dayText(nowMs) ? clockTime(untilMs) : `${clockTime(untilMs)} on ${day}`;
+      const until = untilText(untilMs, nowMs);
       const who = hub === undefined ? agent : `${agent} of the hub ${quoted(hub)}`;
       return `${who} wants: ${call}${more}. Decide until ${until}.`;
     },
   },
+  question: {
+    title: (name) => `Question from ${name}`,
+    text: ({ text, answers, untilMs, nowMs }) => `${text} (${answers.join(' / ')}) Answer until ${untilText(untilMs, nowMs)}.`,
+  },
+  message: { title: (name) => `Message from ${name}` },
   leak: { title: 'Water leak', text: (where) => `${where} senses water. Turn off the water and go and look.` },
   smoke: { title: 'Smoke alarm', text: (where) => `${where} senses smoke. If it burns, leave the house and call the fire brigade.` },
   carbonMonoxide: {
@@ -95,6 +99,12 @@ export const en: NoticeTexts = {
   },
   tool: { title: 'Tool used', text: (who, tool, atMs) => `${who} used ${tool} at ${clockTime(atMs)}.` },
 };
+
+/** Returns a time of day, with the day unless it is today. */
+function untilText(untilMs: number, nowMs: number): string {
+  const day = dayText(untilMs);
+  return day === dayText(nowMs) ? clockTime(untilMs) : `${clockTime(untilMs)} on ${day}`;
+}
 
 function dayText(atMs: number): string {
   return dateText(atMs, 'en-GB');

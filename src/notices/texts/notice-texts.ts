@@ -45,10 +45,18 @@ export interface RequestFacts {
   readonly nowMs: number;
 }
 
+/** What a message says about a question. */
+interface QuestionFacts extends Pick<RequestFacts, 'untilMs' | 'nowMs'> {
+  readonly text: string;
+  readonly answers: readonly string[];
+}
+
 /** All texts of notices in one language. Times are milliseconds since 1970. Names and reasons are put in as they are. */
 export interface NoticeTexts {
   readonly call: CallWords;
   readonly approval: { readonly title: string; readonly text: (facts: RequestFacts) => string };
+  readonly question: { readonly title: (name: string) => string; readonly text: (facts: QuestionFacts) => string };
+  readonly message: { readonly title: (name: string) => string };
   readonly leak: DeviceText;
   readonly smoke: DeviceText;
   readonly carbonMonoxide: DeviceText;

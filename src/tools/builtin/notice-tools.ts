@@ -64,7 +64,7 @@ function listNoticesTool({ people, notices, choices }: NoticePorts): RegisteredT
   );
 }
 
-function noticeJson({ id, kind, urgency, title, text, path, count, atMs, endedMs, isRead }: ListedNotice): JsonObject {
+function noticeJson({ id, kind, urgency, title, text, path, count, answers, answered, atMs, endedMs, isRead }: ListedNotice): JsonObject {
   return {
     notice_id: id,
     kind,
@@ -75,6 +75,8 @@ function noticeJson({ id, kind, urgency, title, text, path, count, atMs, endedMs
     at: isoTime(atMs),
     is_read: isRead,
     ...(count !== undefined && { count }),
+    ...(answers && { answers: [...answers] }),
+    ...(answered && { answer: answered.answer, answered_by: answered.by }),
     ...(endedMs !== undefined && { ended_at: isoTime(endedMs) }),
   };
 }

@@ -18,6 +18,11 @@ export interface NoticeView {
   readonly is_read: boolean;
   /** Number of equal requests that the notice stands for. */
   readonly count?: number;
+  /** The answers of a question. */
+  readonly answers?: readonly string[];
+  /** What was answered, and the name of the person who did. */
+  readonly answer?: string;
+  readonly answered_by?: string;
   /** When the subject ended; absent while it lasts. */
   readonly ended_at?: string;
 }
@@ -57,6 +62,12 @@ export class OwnNotices extends Observable {
   async markRead(ids?: readonly string[]): Promise<void> {
     await this.#hub.post(`${PATH}/read`, ids ? { notice_ids: [...ids] } : {});
     await this.load();
+  }
+
+  /** Answers a question, and marks its notice as read. Throws HubError if the question has ended or the hub did not store the answer. */
+  async answer(noticeId: string, answer: string): Promise<void> {
+    await this.#hub.post(`/api/v1/questions/${noticeId}/answer`, { answer });
+    await this.markRead([noticeId]);
   }
 
   /** Forgets the notices. Called after sign-out. */

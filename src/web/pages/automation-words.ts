@@ -75,7 +75,7 @@ export interface ActionView {
   readonly device_id?: string;
   readonly device_ids?: readonly string[];
   readonly area?: string;
-  readonly type?: 'wait' | 'wait_until' | 'choose' | 'repeat' | 'parallel' | 'set_flag';
+  readonly type?: 'wait' | 'wait_until' | 'choose' | 'repeat' | 'parallel' | 'set_flag' | 'notify' | 'ask';
   readonly seconds?: number;
   readonly timeout_seconds?: number;
   readonly conditions?: readonly ConditionView[];
@@ -87,6 +87,11 @@ export interface ActionView {
   readonly branches?: readonly (readonly ActionView[])[];
   readonly flag?: string;
   readonly value?: Json;
+  readonly person?: string;
+  /** A text, or an expression that yields one. */
+  readonly message?: Json;
+  readonly question?: Json;
+  readonly answers?: readonly string[];
 }
 
 /** How the home calls what an automation names by ids. */
@@ -278,7 +283,18 @@ export function actionWords(step: ActionView, names: HomeNames): string {
       return text('automations.parallel', { steps: (step.branches ?? []).map((branch) => stepsWords(branch, names)).join('; ') });
     case 'set_flag':
       return text('automations.set_flag', { flag: humanWords(step.flag ?? ''), value: valueWords(step.value ?? null) });
+    case 'notify':
+      return toPersonWords('notify', step, step.message);
+    case 'ask':
+      return toPersonWords('ask', step, step.question);
   }
+}
+
+/** Returns a message or question to a person. A text that a run computes is shown as the expression has it. */
+function toPersonWords(key: 'notify' | 'ask', { person }: ActionView, said: Json = ''): string {
+  const words = typeof said === 'string' ? said : JSON.stringify(said);
+  if (person === undefined) return text(`automations.${key}_all`, { words });
+  return text(`automations.${key}`, { person, words });
 }
 
 function callWords({ tool = '', title, device_id: device, device_ids: devices = [], area }: ActionView, names: HomeNames): string {

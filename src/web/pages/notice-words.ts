@@ -7,6 +7,7 @@ const KIND_ICONS: Readonly<Record<NoticeKind, IconName>> = {
   smoke: 'smoke',
   leak: 'drop',
   approval: 'shield',
+  question: 'people',
   lock: 'lock',
   disk: 'gauge',
   certificate: 'shield',
@@ -14,6 +15,7 @@ const KIND_ICONS: Readonly<Record<NoticeKind, IconName>> = {
   agent: 'agent',
   token: 'key',
   device: 'warning',
+  message: 'speaker',
   tool: 'tools',
   battery: 'battery',
   backup: 'copy',
@@ -46,4 +48,10 @@ export function ruleEffect({ ways, to }: NoticeRule): string {
 /** Returns what people call a way: the owner has named all but that of browsers. */
 export function wayWords(name: string): string {
   return name === 'push' ? text('notices.way_push') : name;
+}
+
+/** Returns an answer to a question in words: the usual ones in the language of the page, any other as its author wrote it. */
+export function answerWords(answer: string): string {
+  const key = `notices.answer_${answer}`;
+  return hasText(key) ? text(key) : answer;
 }

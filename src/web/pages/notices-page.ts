@@ -8,7 +8,7 @@ import { icon } from '../components/icon.ts';
 import { every, type Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { text } from '../texts/text.ts';
-import { kindIcon, kindWords } from './notice-words.ts';
+import { answerWords, kindIcon, kindWords } from './notice-words.ts';
 
 const AGE_MS = 30_000;
 
@@ -78,9 +78,18 @@ export class NoticesPage extends PageElement {
         ${isRead ? nothing : html`<span class="chip warm">${text('notices.new')}</span>`}
         ${end === undefined ? html`<span class="chip ${isUrgent ? 'bad' : 'cool'}">${text(`notices.open_${urgency}`)}</span>` : nothing}
         <p><bdi>${said}</bdi></p>
+        ${this.#answers(notice)}
         <p class="quiet small">${kindWords(kind)} · <time datetime=${at} title=${dateTimeWords(at)}>${ageWords(at, Date.now())}</time>${end === undefined ? nothing : html` · ${text('notices.over', { age: ageWords(end, Date.now()) })}`}</p>
       </div>
     </li>`;
+  }
+
+  /** Returns the buttons of a question, or what was answered. */
+  #answers({ notice_id: id, answers = [], answer, answered_by: by, ended_at: end }: NoticeView): TemplateResult | typeof nothing {
+    if (answer !== undefined) return html`<p>${text('notices.answered', { person: by ?? '', answer: answerWords(answer) })}</p>`;
+    if (end !== undefined || answers.length === 0) return nothing;
+    const send = (one: string) => this.app.notices.answer(id, one).catch((error: unknown) => this.notifyError(error));
+    return html`<p class="filters">${answers.map((one) => html`<button type="button" class="button small" @click=${() => send(one)}>${answerWords(one)}</button>`)}</p>`;
   }
 
   #markRead(ids?: readonly string[]): void {

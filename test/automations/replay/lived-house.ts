@@ -171,6 +171,7 @@ export class LivedHouse implements AsyncDisposable {
       pipeline: { call: async () => SUCCESS },
       agents: { get: () => this.#record, put: (record) => this.#put(record) },
       traces: { note: () => {} },
+      questions: { get: () => undefined, end: () => undefined, onEnd: () => () => {} },
       onTokenEnded: () => {},
     };
   }

@@ -96,4 +96,6 @@ test('steps are said in words, with the steps in them', () => {
   expect(actionWords(choose, NAMES)).toBe(words);
   expect(actionWords({ type: 'wait', seconds: 300 }, NAMES)).toBe('wait 5 minutes');
   expect(actionWords({ type: 'repeat', count: 3, actions: [on] }, NAMES)).toBe('3 times: Turn on a light: Hall lamp');
+  expect(actionWords({ type: 'notify', person: 'ann', message: 'Dinner' }, NAMES)).toBe('tell ann: “Dinner”');
+  expect(actionWords({ type: 'ask', question: { expr: 'trigger.body.what' } }, NAMES)).toBe('ask everybody: “{"expr":"trigger.body.what"}”');
 });
