@@ -1,3 +1,4 @@
+import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { Pairing } from '../../test/home/device-node.ts';
@@ -29,7 +30,7 @@ export class BridgeHome implements AsyncDisposable {
       matter: { enabled: true },
       sensors: { gpio: { backend: 'sim', outputs: { pump: { line: 'GPIO27', title: 'Pump' } } } },
     };
-    this.#home = this.#parts.use(await VirtualHome.start({ spec: homeOf(standardHome(), [LAMP]), dir: join(this.#mesh.dir, 'home') }));
+    this.#home = this.#parts.use(await VirtualHome.start({ spec: homeOf(standardHome(), [LAMP]), dir: this.#memoryDir() }));
     await this.#mesh.addMesh(2, { ...BRIDGE_PROGRAM, config });
     await this.second.result('hub:commission_device', { code: this.#home.device(LAMP).pairing.qrCode, name: LAMP });
     await this.#bridge({ thing: 'pump' });
@@ -61,6 +62,16 @@ export class BridgeHome implements AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.#parts.disposeAsync();
+  }
+
+  /**
+   * Returns a folder in memory for what the lamp stores. The lamp stores its state before it answers, which a bridge does not, and how long
+   * that takes says something about the disk of this machine alone.
+   */
+  #memoryDir(): string {
+    const dir = mkdtempSync('/dev/shm/atmo-bridge-');
+    this.#parts.defer(() => rmSync(dir, { recursive: true }));
+    return dir;
   }
 
   /** The first hub knows of the device once the second one has announced it. */
