@@ -1,8 +1,10 @@
 import type { HubContext } from '../core/context.ts';
 import './matter-platform.ts';
 import {
+  Crypto,
   DatafileRoot,
   type Diagnostic,
+  Entropy,
   Environment,
   LogFormat,
   Matter,
@@ -23,6 +25,7 @@ import type { Service } from '../core/lifecycle.ts';
 import { type Logger, redact } from '../core/logger.ts';
 import type { FileAnchor } from '../core/storage/key-value-store.ts';
 import type { AdapterBle } from './ble/ble-central.ts';
+import { sessionCrypto } from './session-crypto.ts';
 import { FabricStorage, NODE_FOLDER } from './storage/fabric-storage.ts';
 import { BatchStorageDriver } from './storage/matter-database.ts';
 
@@ -183,6 +186,9 @@ export class MatterNode implements Service {
 
   #configureEnvironment(): void {
     const { vars } = Environment.default;
+    const crypto = sessionCrypto();
+    Environment.default.set(Crypto, crypto);
+    Environment.default.set(Entropy, crypto);
     if (this.#options.ble !== undefined) Environment.default.set(Ble, this.#options.ble);
     // The model is set in the environment, because matter.js builds stored peers before it reads the controller's `matter` option.
     Environment.default.set(MODEL, this.#options.clusters?.length ? Matter.withClusters(...this.#options.clusters) : Matter);
