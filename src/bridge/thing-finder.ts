@@ -7,7 +7,7 @@ import { GPIO_DEVICE, gpioIds } from '../core/devices/gpio-ids.ts';
 import { BRIDGED_COPY, BRIDGED_SERIAL_PREFIX } from '../core/devices/matter-bridge.ts';
 import type { Reading, ReadingStore, SensorInfo } from '../core/devices/sensor-readings.ts';
 import { AtmoError } from '../core/errors.ts';
-import type { DeviceId } from '../core/ids.ts';
+import type { DeviceId, SensorId } from '../core/ids.ts';
 import { isJsonObject, type Json, objectOf, objectsOf } from '../core/json.ts';
 import type { MeshView, Peer, PeerDevice } from '../core/mesh-view.ts';
 import { givenName } from '../core/untrusted-text.ts';
@@ -29,7 +29,7 @@ interface SceneSource {
 
 /** What the finder uses of the hub. */
 interface FinderParts {
-  readonly readings: Pick<ReadingStore, 'sensors'>;
+  readonly readings: Pick<ReadingStore, 'sensors' | 'current'>;
   readonly devices: Pick<DeviceDirectory, 'list' | 'get'>;
   readonly registry: Pick<ToolRegistry, 'get'>;
   readonly scenes: SceneSource;
@@ -97,8 +97,8 @@ export class ThingFinder {
   current({ key, actor, target, sensors }: BridgedThing): BridgedThing | undefined {
     const scene = actor === 'scene' ? this.#parts.scenes.get(target) : undefined;
     if (actor === 'scene') return scene && this.#sceneThing(scene);
-    const own = Object.values(sensors);
-    return this.#ofBoard(({ sensor }) => own.includes(sensor.id)).find((thing) => thing.key === key);
+    const own = Object.values(sensors).flatMap((id) => this.#parts.readings.current(id as SensorId) ?? []);
+    return this.#thingsOf(own).find((thing) => thing.key === key);
   }
 
   #withKey(text: string): readonly BridgedThing[] | undefined {
@@ -133,8 +133,13 @@ export class ThingFinder {
   }
 
   #ofBoard(isWanted: (reading: Reading) => boolean): readonly BridgedThing[] {
-    const { readings, devices, registry } = this.#parts;
-    const ofBoard = readings.sensors().filter((one) => devices.get(one.sensor.device)?.kind === 'board' && isWanted(one));
+    return this.#thingsOf(this.#parts.readings.sensors().filter(isWanted));
+  }
+
+  /** Returns the things for those sensors that are of the board. */
+  #thingsOf(found: readonly Reading[]): readonly BridgedThing[] {
+    const { devices, registry } = this.#parts;
+    const ofBoard = found.filter(({ sensor }) => devices.get(sensor.device)?.kind === 'board');
     return ofBoard.flatMap(({ sensor }) => {
       const output = sensor.device === GPIO_DEVICE ? sensor.name : undefined;
       if (output !== undefined && registry.get(`${gpioIds(output).tool('turn_on')}@1.0.0`))

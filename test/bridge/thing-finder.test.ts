@@ -32,8 +32,9 @@ beforeEach(() => {
     get: (tool: string) =>
       /^gpio:(pump|siren)_turn_/.test(tool) ? { definition: { metadata: { isDangerous: dangerousTools.has(tool) } } } : undefined,
   };
+  const readings = [line('pump'), line('siren'), line('button'), probe];
   finder = new ThingFinder({
-    readings: { sensors: () => [line('pump'), line('siren'), line('button'), probe] },
+    readings: { sensors: () => readings, current: (id: string) => readings.find(({ sensor }) => sensor.id === id) },
     devices: { list: () => devices, get: (id: string) => devices.find((one) => one.id === id) },
     registry,
     scenes: { list: () => scenes, get: (id: string) => scenes.find((one) => one.id === id) },

@@ -1,9 +1,10 @@
 import '../matter-platform.ts';
 import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Crypto, Endpoint, type ServerNode } from '@matter/main';
 import { BridgedDeviceBasicInformationServer } from '@matter/main/behaviors/bridged-device-basic-information';
 import { AggregatorEndpoint } from '@matter/main/endpoints/aggregator';
-import { DeviceCommissioner, FabricManager, hasRemoteActor, PaseClient } from '@matter/main/protocol';
+import { DeviceCommissioner, type Fabric, FabricManager, hasRemoteActor, PaseClient } from '@matter/main/protocol';
 import type { Clock } from '../../core/clock.ts';
 import {
   BRIDGED_SERIAL_PREFIX,
@@ -180,8 +181,8 @@ export class MatterBridgeNode implements BridgeNode {
     const thing: Bridged = { endpoint, kind, label: shown(name), cancelRest: () => {} };
     linkEndpoint(endpoint, async (fabricIndex, { action, params }) => {
       // An index may belong to another fabric later. The identity never does.
-      const fabric = this.ecosystems().find((one) => one.fabricIndex === fabricIndex)?.identity ?? '';
-      await this.#options.onCommand({ endpoint: id, fabric, action, params });
+      const fabric = this.#fabric(fabricIndex);
+      await this.#options.onCommand({ endpoint: id, fabric: fabric ? identityOf(fabric) : '', action, params });
       this.#restLater(thing);
     });
     try {
@@ -216,9 +217,12 @@ export class MatterBridgeNode implements BridgeNode {
     this.#snapshotSoon();
   }
 
-  /** Shows one change after the other. Otherwise, a change would be compared with a state that an earlier one is about to replace. */
+  /**
+   * Shows one change after the other. Otherwise, a change would be compared with a state that an earlier one is about to replace. Each waits
+   * for the next turn: what a thing reports about a command is then shown by the answer to the command, which it would otherwise delay.
+   */
   update(id: string, change: Change): Promise<void> {
-    const result = this.#last.then(() => this.#show(id, change));
+    const result = this.#last.then(() => nextTurn()).then(() => this.#show(id, change));
     this.#last = result.catch(() => undefined);
     return result;
   }
@@ -275,20 +279,33 @@ export class MatterBridgeNode implements BridgeNode {
   }
 
   ecosystems(): readonly EcosystemFabric[] {
-    return this.#node.env.get(FabricManager).map(({ fabricIndex, fabricId, rootVendorId, label, rootCert }) => ({
-      fabricIndex,
-      fabricId: fabricId.toString(16).padStart(16, '0'),
-      identity: createHash('sha256')
-        .update(String(fabricId))
-        .update(Buffer.from(rootCert as Uint8Array))
-        .digest('hex'),
-      vendorId: rootVendorId,
-      label,
+    return this.#node.env.get(FabricManager).map((fabric) => ({
+      fabricIndex: fabric.fabricIndex,
+      fabricId: fabric.fabricId.toString(16).padStart(16, '0'),
+      identity: identityOf(fabric),
+      vendorId: fabric.rootVendorId,
+      label: fabric.label,
     }));
   }
 
-  async removeEcosystem(fabricIndex: number): Promise<void> {
-    const fabric = this.#node.env.get(FabricManager).find((one) => one.fabricIndex === fabricIndex);
-    await fabric?.leave();
+  #fabric(index: number): Fabric | undefined {
+    return this.#node.env.get(FabricManager).find(({ fabricIndex }) => fabricIndex === index);
   }
+
+  async removeEcosystem(fabricIndex: number): Promise<void> {
+    await this.#fabric(fabricIndex)?.leave();
+  }
+}
+
+// An identity is needed for each command, and does not change.
+const identities = new WeakMap<Fabric, string>();
+
+/** Returns the hash of a fabric's id and root certificate. No other fabric has the same, unlike its index. */
+function identityOf(fabric: Fabric): string {
+  const known = identities.get(fabric);
+  if (known !== undefined) return known;
+  const hash = createHash('sha256').update(String(fabric.fabricId));
+  const identity = hash.update(Buffer.from(fabric.rootCert as Uint8Array)).digest('hex');
+  identities.set(fabric, identity);
+  return identity;
 }
