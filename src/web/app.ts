@@ -5,7 +5,7 @@ import { endSignIn } from './api/end-sign-in.ts';
 import { browserWait, EventStream } from './api/event-stream.ts';
 import { HomePlan } from './api/home-plan.ts';
 import { HomeStore } from './api/home-store.ts';
-import { HubClient } from './api/hub-client.ts';
+import { HubClient, type TracedResult } from './api/hub-client.ts';
 import { Installation } from './api/installation.ts';
 import { OwnNotices } from './api/notices.ts';
 import { PagePreferences } from './api/page-preferences.ts';
@@ -14,9 +14,10 @@ import { PushSubscriptions } from './api/push.ts';
 import { pushBrowser } from './api/push-browser.ts';
 import { type Login, loginOfFragment, Session } from './api/session.ts';
 import { invitationOfFragment, type Post, SignInRenewal } from './api/sign-in.ts';
+import { CallUndo } from './api/undo.ts';
 import { fragmentOfPath, Router } from './router.ts';
 import { reportLanguage } from './texts/language.ts';
-import { languageTag } from './texts/text.ts';
+import { languageTag, text } from './texts/text.ts';
 
 /** A tool call that a person makes on this page. */
 export interface CallRequest {
@@ -40,6 +41,7 @@ export class App {
   readonly notices: OwnNotices;
   /** Calls of this page that wait for approval. */
   readonly calls: PendingCalls;
+  readonly undo: CallUndo;
   /** The service worker, by which the page opens without the hub and is reached by notices. */
   readonly worker: PageWorker;
   readonly push: PushSubscriptions;
@@ -70,6 +72,11 @@ export class App {
     this.notices = new OwnNotices(this.hub);
     this.store.onEvent(({ type }) => void (type === 'notice.changed' && this.notices.load()));
     this.calls = new PendingCalls(this.hub);
+    this.undo = new CallUndo({
+      hub: this.hub,
+      call: (request) => this.call(request),
+      labelOf: (label) => text('undo.undo_thing', { label }),
+    });
     this.store.onEvent((event) => this.calls.handleEvent(event));
     this.store.subscribe(() => this.calls.compare(this.store.state.approvals));
     this.worker = new PageWorker({
@@ -132,9 +139,14 @@ export class App {
    * Calls a tool and returns its result. Throws HubError if the call fails. If the call waits for approval, returns undefined; `calls`
    * repeats the call when it is approved.
    */
-  async call({ tool, params = {}, label }: CallRequest): Promise<Json | undefined> {
+  async call(request: CallRequest): Promise<Json | undefined> {
+    return (await this.callTraced(request))?.result;
+  }
+
+  /** Calls a tool as `call` does. Returns the result with the trace id by which the call can be undone. */
+  async callTraced({ tool, params = {}, label }: CallRequest): Promise<TracedResult | undefined> {
     try {
-      return await this.hub.invoke(tool, params);
+      return await this.hub.invokeTraced(tool, params);
     } catch (error) {
       if (this.calls.track(error, { tool, params, label })) return undefined;
       throw error;
@@ -199,6 +211,7 @@ export class App {
     this.#stream.stop();
     this.store.clear();
     this.calls.clear();
+    this.undo.dismiss();
     this.preferences.clear();
     this.plan.clear();
     this.notices.clear();

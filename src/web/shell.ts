@@ -4,6 +4,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { escapeAllHidden } from '../core/untrusted-text.ts';
 import { type CallOutcome, canSignDecisions, type PendingCall, submitDecision } from './api/approvals.ts';
 import { HubError, messageOf } from './api/hub-client.ts';
+import type { UndoEnd } from './api/undo.ts';
 import type { App } from './app.ts';
 import { closeDialog, modalDialog } from './components/dialog.ts';
 import { timeWords } from './components/formatting.ts';
@@ -17,6 +18,8 @@ import { text, textWith } from './texts/text.ts';
 
 const HEALTH_MS = 60_000;
 const NOTICE_MS = 5_000;
+/** A notice from which a call can be undone stays longer, because a person has to read it and to reach its button. */
+const UNDO_NOTICE_MS = 10_000;
 
 /** The frame around every page: navigation, connection state, notices, and the page that the URL names. */
 export class Shell extends LightElement {
@@ -44,13 +47,16 @@ export class Shell extends LightElement {
   }
 
   protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
-    if (!changes.has('app') || !this.app) return;
-    const { calls, notices, session, store, router, worker } = this.app;
+    const { app } = this;
+    if (!changes.has('app') || !app) return;
+    const { calls, notices, session, store, router, undo, worker } = app;
     calls.subscribe(() => this.requestUpdate());
     calls.onEnd((end) => this.#notifyEnd(end));
     session.subscribe(() => this.requestUpdate());
     store.subscribe(() => this.requestUpdate());
     notices.subscribe(() => this.requestUpdate());
+    undo.subscribe(() => this.#attempt(this.#loadUndo(app)));
+    undo.onEnd((end) => this.#notifyUndo(end));
     worker.subscribe(() => this.requestUpdate());
     router.subscribe(() => this.#followOrNotify());
     this.#followOrNotify();
@@ -72,9 +78,9 @@ export class Shell extends LightElement {
         </main>
       </div>
       ${this.isMenuOpen ? this.#menu() : nothing} ${this.#offer(app)}
-      <fieldset class="controls" role="presentation" ?disabled=${app.store.state.isHubAway}>${this.#question(app)}</fieldset>
+      <fieldset class="controls" role="presentation" ?disabled=${app.store.state.isHubAway}>${this.#question(app)} ${app.undo.question ? html`<atmo-undo-question .app=${app} .question=${app.undo.question}></atmo-undo-question>` : nothing}</fieldset>
       <div class="notices" role="status" aria-live="polite">
-        ${this.notice ? html`<p class="notice ${this.notice.tone}">${this.notice.text}</p>` : nothing}
+        ${this.notice ? this.#noticeView(app, this.notice) : nothing}
       </div>
     `;
   }
@@ -247,7 +253,11 @@ export class Shell extends LightElement {
   }
 
   #followOrNotify(): void {
-    this.#follow().catch((error: unknown) => this.#notify({ text: messageOf(error), tone: 'bad' }));
+    this.#attempt(this.#follow());
+  }
+
+  #attempt(work: Promise<void>): void {
+    work.catch((error: unknown) => this.#notify({ text: messageOf(error), tone: 'bad' }));
   }
 
   /** Waits for the hub's first response. Then opens the approvals page if requests wait for a person, and otherwise the home page. */
@@ -260,6 +270,27 @@ export class Shell extends LightElement {
     });
   }
 
+  #noticeView({ undo }: App, { text: words, tone, undoes }: Notice): TemplateResult {
+    if (!undoes) return html`<p class="notice ${tone}">${words}</p>`;
+    const press = () => {
+      this.notice = undefined;
+      void undo.undo(undoes);
+    };
+    return html`<p class="notice ${tone}">${words} <button type="button" class="notice-button" @click=${press}>${text('undo.undo')}</button></p>`;
+  }
+
+  /** Shows the dialog about an undo. Most visits do not need it, so its module is loaded only here. */
+  async #loadUndo({ hub, undo }: App): Promise<void> {
+    if (undo.question) await hub.part(() => import('./pages/undo-views.ts'));
+    this.requestUpdate();
+  }
+
+  #notifyUndo({ label, elsewhere = [], error }: UndoEnd): void {
+    if (error !== undefined) this.#notify({ text: messageOf(error), tone: 'bad' });
+    else if (elsewhere.length === 0) this.#notify({ text: text('undo.done', { label }), tone: 'good' });
+    else this.#notify({ text: text('undo.done_here', { label, hubs: elsewhere.join(', ') }), tone: 'plain' });
+  }
+
   /** Shows the outcome of a call that had to wait for approval. */
   #notifyEnd({ call, error }: CallOutcome): void {
     this.#notify(
@@ -270,9 +301,12 @@ export class Shell extends LightElement {
   #notify(notice: Notice): void {
     clearTimeout(this.#noticeTimer);
     this.notice = notice;
-    this.#noticeTimer = setTimeout(() => {
-      this.notice = undefined;
-    }, NOTICE_MS);
+    this.#noticeTimer = setTimeout(
+      () => {
+        this.notice = undefined;
+      },
+      notice.undoes ? UNDO_NOTICE_MS : NOTICE_MS,
+    );
   }
 
   #retitle(): void {

@@ -23,6 +23,12 @@ export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** The result of a tool call. */
+export interface TracedResult {
+  readonly result: Json;
+  readonly traceId: string;
+}
+
 /** Calls the hub's HTTP API with the token of the signed-in person. Throws HubError for every response that is not a success. */
 export class HubClient {
   readonly #parts: HubClientParts;
@@ -55,8 +61,13 @@ export class HubClient {
    * has the code APPROVAL_REQUIRED, and its `details` contain `approval_id`.
    */
   async invoke(tool: string, params: JsonObject = {}, options: RequestOptions = {}): Promise<Json> {
-    const envelope = await this.post(`/api/v1/tools/${encodeURIComponent(tool)}/invoke`, params, options);
-    return envelope.result ?? null;
+    return (await this.invokeTraced(tool, params, options)).result;
+  }
+
+  /** Calls a tool as `invoke` does. Returns the result, and the trace id by which the call can be undone. */
+  async invokeTraced(tool: string, params: JsonObject = {}, options: RequestOptions = {}): Promise<TracedResult> {
+    const { result = null, trace_id: traceId } = await this.post(`/api/v1/tools/${encodeURIComponent(tool)}/invoke`, params, options);
+    return { result, traceId: String(traceId) };
   }
 
   /** Sends a GET request and returns the response before its body has arrived. Used for the event stream, whose body has no end. */

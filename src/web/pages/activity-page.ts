@@ -1,13 +1,15 @@
+import './undo-views.ts';
 import { html, nothing, type TemplateResult } from 'lit';
 import type { AuditRow } from '../../core/storage/audit-log.ts';
-import type { DeviceView } from '../api/hub-types.ts';
+import type { UndoableCalls } from '../api/undo.ts';
+import type { App } from '../app.ts';
 import { formValues, inputValue } from '../components/form-values.ts';
 import { dateTimeWords, timeWords } from '../components/formatting.ts';
 import { icon } from '../components/icon.ts';
 import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
-import { lazyJson } from '../components/text-block.ts';
+import { lazyContent, lazyJson } from '../components/text-block.ts';
 import { text, textWith } from '../texts/text.ts';
 import { type Activity, activitiesOf } from './activity-sentences.ts';
 import { type AuditFilter, auditLine, auditPath, NO_FILTER, shortName } from './audit-rows.ts';
@@ -26,6 +28,8 @@ interface Verdict {
 const RECENT_ROWS = '/api/v1/audit?limit=200';
 /** After a call, the page waits this many milliseconds before it loads the newest calls. A list that changes more often is hard to read. */
 const REFRESH_MS = 2_000;
+/** An activity has a button that undoes it for this time, milliseconds. Later, the button is in its details and in the journal. */
+const UNDO_MS = 600_000;
 
 /** Page with what happened in sentences, the totals of each tool and agent, and the audit log. A button verifies the audit log. */
 export class ActivityPage extends PageElement {
@@ -83,7 +87,7 @@ export class ActivityPage extends PageElement {
   #rows({ rows, next_before: nextBefore }: AuditPage): TemplateResult {
     if (rows.length === 0) return html`<p class="quiet">${text('activity.no_rows')}</p>`;
     return html`
-      <ol class="log" aria-label=${text('activity.journal')} aria-busy=${this.#journal.isLoading}>${rows.map((row) => rowView(row, this.app.store.state.devices))}</ol>
+      <ol class="log" aria-label=${text('activity.journal')} aria-busy=${this.#journal.isLoading}>${rows.map((row) => rowView(row, this.app))}</ol>
       ${nextBefore === undefined ? nothing : html`<button type="button" class="button" @click=${() => this.#loadOlder(nextBefore)}>${text('activity.older')}</button>`}
     `;
   }
@@ -115,7 +119,7 @@ export class ActivityPage extends PageElement {
     return html`<section class="card" aria-labelledby="happened-title">
       <header><h2 id="happened-title">${text('activity.happened')}</h2>
         <label class="check"><input type="checkbox" .checked=${this.#withReads} @change=${toggle} /><span>${text('activity.with_reads')}</span></label></header>
-      ${remoteDataView(this.#recent, ({ rows }) => sentencesView(activitiesOf(rows, { devices, withReads: this.#withReads })))}
+      ${remoteDataView(this.#recent, ({ rows }) => sentencesView(activitiesOf(rows, { devices, withReads: this.#withReads }), this.app))}
     </section>`;
   }
 
@@ -151,8 +155,10 @@ function verdictView({ intact, rows, problem }: Verdict): TemplateResult {
 
 const TONES = { asked: '', done: 'good', failed: 'bad', refused: 'bad', noted: 'cool' } as const;
 
-function rowView(row: AuditRow, devices: readonly DeviceView[]): TemplateResult {
-  const { verdict, subject, detail } = auditLine(row, devices);
+function rowView(row: AuditRow, app: App): TemplateResult {
+  const { verdict, subject, detail } = auditLine(row, app.store.state.devices);
+  const { kind, trace, content } = row;
+  const calls = kind === 'intent' && trace !== undefined && content.before !== undefined ? { traceId: trace, label: subject } : undefined;
   return html`<li>
     <details>
       <summary>
@@ -160,6 +166,7 @@ function rowView(row: AuditRow, devices: readonly DeviceView[]): TemplateResult 
         <span class="subject"><bdi>${subject}</bdi>${row.agent === undefined ? nothing : html` <span class="quiet">${textWith('activity.by', { agent: html`<bdi>${row.agent}</bdi>` })}</span>`}</span>
         ${detail === '' ? nothing : html`<span class="detail quiet"><bdi>${detail}</bdi></span>`}
       </summary>
+      ${calls ? lazyContent(() => html`<atmo-undo-facts .app=${app} .calls=${calls}></atmo-undo-facts>`) : nothing}
       ${lazyJson(row)}
     </details>
   </li>`;
@@ -182,30 +189,44 @@ const MAX_ROWS = 10;
 const MAX_SENTENCES = 25;
 const KINDS = ['', 'intent', 'outcome', 'refusal', 'note'] as const;
 
-function sentencesView(activities: readonly Activity[]): TemplateResult {
+function sentencesView(activities: readonly Activity[], app: App): TemplateResult {
   if (activities.length === 0) return html`<p class="empty">${text('activity.nothing')}</p>`;
-  return html`<ol class="log sentences" aria-label=${text('activity.happened')}>${activities.slice(0, MAX_SENTENCES).map(sentenceView)}</ol>`;
+  return html`<ol class="log sentences" aria-label=${text('activity.happened')}>${activities.slice(0, MAX_SENTENCES).map((activity) => sentenceView(activity, app))}</ol>`;
 }
 
-function sentenceView(activity: Activity): TemplateResult {
-  const { at, agent, sentence, devices, tool, state, reason, approvedBy, rows } = activity;
+function sentenceView(activity: Activity, app: App): TemplateResult {
+  const { at, agent, sentence, devices, tool, state, reason, approvedBy, rows, undo } = activity;
   const values = {
     agent: html`<bdi>${agent}</bdi>`,
     devices: html`<bdi>${devices}</bdi>`,
     tool: html`<bdi>${tool}</bdi>`,
   };
   const isBad = state === 'failed' || state === 'refused';
-  return html`<li>
+  const calls = undo && { traceId: undo.traceId, calls: undo.calls, label: text(sentence, { agent, devices, tool }) };
+  return html`<li class="activity">
     <details>
       <summary><span class="sentence">${textWith(sentence, values)}</span><span class="quiet">, <time datetime=${at}>${timeWords(at)}</time>${
         approvedBy === '' ? nothing : html`, ${text('activity.approved_by', { people: approvedBy })}`
       }</span>
         ${isBad ? html`<span class="chip bad">${text(`activity.state_${state}`)}</span>` : nothing}
+        ${undo?.state === 'undone' ? html`<span class="chip">${text('undo.undone')}</span>` : nothing}
         ${isBad && reason !== '' ? html`<span class="detail quiet"><bdi>${reason}</bdi></span>` : nothing}
       </summary>
+      ${calls ? lazyContent(() => html`<atmo-undo-facts .app=${app} .calls=${calls}></atmo-undo-facts>`) : nothing}
       ${lazyJson(rows)}
     </details>
+    ${calls && isUndoable(activity) ? undoButton(calls, app) : nothing}
   </li>`;
+}
+
+/** Returns whether an activity is young enough for a button beside it. One that failed may have done a part. */
+function isUndoable({ at, undo }: Activity): boolean {
+  return undo?.state === 'possible' && Date.now() - Date.parse(at) < UNDO_MS;
+}
+
+function undoButton(calls: UndoableCalls, { undo }: App): TemplateResult {
+  return html`<button type="button" class="button small" aria-label=${text('undo.undo_thing', { label: calls.label })} @click=${() => void undo.undo(calls)}>
+    ${text('undo.undo')}</button>`;
 }
 
 /** Returns two tables with the totals of each agent and of each tool. */

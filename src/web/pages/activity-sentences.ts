@@ -1,5 +1,5 @@
 import { deviceElement, type NamedDevice, readsIn, verbOf } from '../../core/devices/action-descriptions.ts';
-import { isJsonObject, objectsOf, textsOf } from '../../core/json.ts';
+import { isJsonObject, objectOf, objectsOf, textsOf } from '../../core/json.ts';
 import type { AuditRow } from '../../core/storage/audit-log.ts';
 import { humanWords } from '../components/formatting.ts';
 import { hasText, languageTag, type TextKey, text } from '../texts/text.ts';
@@ -20,11 +20,22 @@ export interface Activity {
   readonly reason: string;
   /** Persons who approved it, as the language lists them. */
   readonly approvedBy: string;
+  /** How it can be undone; absent if it acted on no device. */
+  readonly undo?: ActivityUndo;
   /** The rows of the audit log from which this was made. */
   readonly rows: readonly AuditRow[];
 }
 
+/** How an activity can be undone. */
+export interface ActivityUndo {
+  readonly traceId: string;
+  readonly state: 'possible' | 'undone' | 'impossible';
+  /** How many activities have the same trace. They are undone together. */
+  readonly calls: number;
+}
+
 const MAX_NAMES = 4;
+const UNDO = /^hub:undo@/;
 /** Tools of the hub itself that change nothing. The page calls them all the time to show its lists. */
 const OWN_READ =
   /^(?:hub|core):(?:(?:list|read|show|get|find|search|describe|verify|preview|export)_|network_topology|push_key|audit_head|device_diagnostics|check_|recognised_devices)/;
@@ -37,20 +48,51 @@ export function activitiesOf(
   rows: readonly AuditRow[],
   { devices, withReads }: { readonly devices: readonly NamedDevice[]; readonly withReads: boolean },
 ): readonly Activity[] {
+  const facts = undoFactsOf(rows);
   const outcomes = new Map(rows.flatMap((row) => (row.kind === 'outcome' && row.request !== undefined ? [[row.request, row]] : [])));
   return rows.flatMap((row) => {
     if (row.tool === undefined || (row.kind !== 'intent' && row.kind !== 'refusal')) return [];
     if (!withReads && row.kind === 'intent' && OWN_READ.test(row.tool)) return [];
-    return [activityOf(row, { outcome: outcomes.get(row.request ?? ''), devices })];
+    return [activityOf(row, { outcome: outcomes.get(row.request ?? ''), devices, facts })];
   });
+}
+
+/** What the rows tell about the undo of their calls. */
+interface UndoFacts {
+  /** Traces that were undone. */
+  readonly undone: ReadonlySet<string>;
+  /** How many calls of each trace changed values of devices. */
+  readonly calls: ReadonlyMap<string, number>;
+}
+
+function undoFactsOf(rows: readonly AuditRow[]): UndoFacts {
+  const succeeded = new Set(
+    rows.flatMap(({ kind, request, content }) => (kind === 'outcome' && content.error === undefined ? [request] : [])),
+  );
+  const undos = rows.filter(({ kind, tool = '', request }) => kind === 'intent' && UNDO.test(tool) && succeeded.has(request));
+  const calls = new Map<string, number>();
+  for (const { trace, content } of rows)
+    if (trace !== undefined && content.before !== undefined) calls.set(trace, (calls.get(trace) ?? 0) + 1);
+  return { undone: new Set(undos.map(({ content }) => String(objectOf(content.params).trace_id))), calls };
+}
+
+function undoOf({ trace, content }: AuditRow, { undone, calls }: UndoFacts): ActivityUndo | undefined {
+  if (trace === undefined) return undefined;
+  const state = undone.has(trace) ? 'undone' : content.before === undefined ? 'impossible' : 'possible';
+  return { traceId: trace, state, calls: calls.get(trace) ?? 1 };
 }
 
 function activityOf(
   row: AuditRow,
-  { outcome, devices }: { readonly outcome: AuditRow | undefined; readonly devices: readonly NamedDevice[] },
+  {
+    outcome,
+    devices,
+    facts,
+  }: { readonly outcome: AuditRow | undefined; readonly devices: readonly NamedDevice[]; readonly facts: UndoFacts },
 ): Activity {
   const { seq, at, agent = '', tool = '', content } = row;
-  const { sentence, ids } = doneTo(content.effects);
+  const { sentence, ids, hasActed } = doneTo(content.effects);
+  const undo = hasActed && row.kind === 'intent' ? undoOf(row, facts) : undefined;
   const end = row.kind === 'refusal' ? row : outcome;
   const reason = [end?.content.error, end?.content.message].filter((part) => typeof part === 'string').join(': ');
   const { approved_by: approvers } = isJsonObject(content.decision) ? content.decision : {};
@@ -58,6 +100,7 @@ function activityOf(
     seq,
     at,
     agent,
+    ...(undo && { undo }),
     sentence: row.kind === 'refusal' ? 'activity.refused' : sentence,
     devices: listWords(ids.map((id) => devices.find((device) => device.id === id)?.name ?? id)),
     tool: humanWords(shortName(tool)),
@@ -68,8 +111,8 @@ function activityOf(
   };
 }
 
-/** Returns the sentence for the effects of a call, and the ids of the devices that it is about. */
-function doneTo(effects: unknown): { readonly sentence: TextKey; readonly ids: readonly string[] } {
+/** Returns the sentence for the effects of a call, the ids of the devices that it is about, and whether it did more than to read them. */
+function doneTo(effects: unknown): { readonly sentence: TextKey; readonly ids: readonly string[]; readonly hasActed: boolean } {
   const all = objectsOf(effects).map(({ target, permission }) => ({ target: String(target), permission: String(permission) }));
   const reads = readsIn(all);
   const elements = all.flatMap(({ target }) => {
@@ -78,12 +121,13 @@ function doneTo(effects: unknown): { readonly sentence: TextKey; readonly ids: r
   });
   const changed = elements.filter(({ isRead }) => !isRead);
   const ids = [...new Set((changed.length > 0 ? changed : elements).map(({ device }) => device))];
-  if (ids.length === 0) return { sentence: 'activity.used', ids };
-  if (changed.length === 0) return { sentence: 'activity.looked_at', ids };
+  const hasActed = changed.length > 0;
+  if (ids.length === 0) return { sentence: 'activity.used', ids, hasActed };
+  if (!hasActed) return { sentence: 'activity.looked_at', ids, hasActed };
   const verbs = new Set(changed.map(verbOf));
   const [verb] = verbs;
   const key = `activity.did_${(verb ?? '').toLowerCase().replaceAll(' ', '_')}`;
-  return { sentence: verbs.size === 1 && hasText(key) ? key : 'activity.used_on', ids };
+  return { sentence: verbs.size === 1 && hasText(key) ? key : 'activity.used_on', ids, hasActed };
 }
 
 function listWords(names: readonly string[]): string {

@@ -51,7 +51,7 @@ export class DevicePage extends PageElement {
   /** What uses the device or its names, in words, for the dialog that replaces it. */
   declare users: string;
   readonly #completion = new CallCompletion({ get: (path) => this.app.hub.get(path) }, () => this.requestUpdate());
-  readonly #act = async (call: TileCall): Promise<void> => void (await this.callTool(this.#completion.completeCall(call)));
+  readonly #act = (call: TileCall): Promise<void> => this.act(this.#completion.completeCall(call));
 
   protected override connected(): readonly Stop[] {
     const { calls } = this.app;

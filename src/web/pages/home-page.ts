@@ -61,7 +61,7 @@ export class HomePage extends PageElement {
   declare mayChangeRooms: boolean;
   readonly #completion = new CallCompletion({ get: (path) => this.app.hub.get(path) }, () => this.requestUpdate());
   readonly #openDevice = (id: string): void => this.#open({ kind: 'device', id });
-  readonly #act = async (call: TileCall): Promise<void> => void (await this.callTool(this.#completion.completeCall(call)));
+  readonly #act = (call: TileCall): Promise<void> => this.act(this.#completion.completeCall(call));
 
   readonly #actOnGroup = (request: CallRequest): void => void this.#callGroup(request);
   #editing: HomeEditing | undefined;
@@ -280,8 +280,11 @@ export class HomePage extends PageElement {
     this.isBusy = true;
     this.outcome = undefined;
     try {
-      const result = await this.app.call(request);
-      this.#tell(groupOutcome(request.label, result));
+      const done = await this.app.callTraced(request);
+      if (!done) return;
+      const outcome = groupOutcome(request.label, done.result);
+      this.#tell(outcome);
+      void this.offerUndo({ traceId: done.traceId, label: request.label }, outcome && summaryWords(outcome));
     } catch (error) {
       const outcome = error instanceof HubError ? groupOutcome(request.label, error.details) : undefined;
       if (outcome) this.#tell(outcome);
@@ -308,7 +311,7 @@ export class HomePage extends PageElement {
 
   #tell(outcome: GroupOutcome | undefined): void {
     if (!outcome) return;
-    if (outcome.others.length === 0) this.notify(`${outcome.label}: ${outcome.words}`);
+    if (outcome.others.length === 0) this.notify(summaryWords(outcome));
     else this.outcome = outcome;
   }
 
@@ -364,6 +367,10 @@ export class HomePage extends PageElement {
 /** Returns the names of the rooms on the floor of a room, which can change places with it. */
 function roomsBeside({ floor }: AreaView, areas: readonly AreaView[]): readonly string[] {
   return areas.flatMap((other) => (other.area !== null && other.floor === floor ? [other.area] : []));
+}
+
+function summaryWords({ label, words }: GroupOutcome): string {
+  return `${label}: ${words}`;
 }
 
 function empty(): TemplateResult {

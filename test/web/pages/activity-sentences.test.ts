@@ -103,4 +103,41 @@ describe('what happened', () => {
     expect(activity?.sentence).toMatch(/^activity\.did_/);
     expect(hasText(activity?.sentence ?? '')).toBe(true);
   });
+
+  describe('undo', () => {
+    const undoOf = (rows: readonly AuditRow[]) => activitiesOf(rows, { devices: DEVICES, withReads: false }).map(({ undo }) => undo);
+    const before = { 'hall-lamp': { '1/OnOff/OnOff': false } };
+
+    test('is possible for a call with the values of before, and not for one without', () => {
+      const rows = [
+        row('intent', { effects: LAMP_ON, before }, { trace: 't-2' }),
+        row('intent', { effects: LAMP_ON }, { trace: 't-1' }),
+        row('intent', { effects: [{ target: 'hall-lamp/1/OnOff/OnOff', permission: 'device:read:hall-lamp' }] }, { trace: 't-0' }),
+      ];
+      expect(undoOf(rows)).toEqual([
+        { traceId: 't-2', state: 'possible', calls: 1 },
+        { traceId: 't-1', state: 'impossible', calls: 1 },
+        undefined,
+      ]);
+    });
+
+    test('counts the calls of one trace, and knows what was undone; an undo that failed undid nothing', () => {
+      const undo = { tool: 'hub:undo@1.0.0' };
+      const undoing = (trace_id: string) => ({ effects: LAMP_ON, before, params: { trace_id } });
+      const rows = [
+        row('outcome', { error: 'CONFLICT' }, { ...undo, request: 'u-2' }),
+        row('intent', undoing('t-2'), { ...undo, request: 'u-2', trace: 'v-2' }),
+        row('outcome', { result: {} }, { ...undo, request: 'u-1' }),
+        row('intent', undoing('t-1'), { ...undo, request: 'u-1', trace: 'v-1' }),
+        row('intent', { effects: LAMP_ON, before }, { trace: 't-2' }),
+        row('intent', { effects: LAMP_ON, before }, { trace: 't-2' }),
+        row('intent', { effects: LAMP_ON, before }, { trace: 't-1' }),
+      ];
+      expect(undoOf(rows).slice(2)).toEqual([
+        { traceId: 't-2', state: 'possible', calls: 2 },
+        { traceId: 't-2', state: 'possible', calls: 2 },
+        { traceId: 't-1', state: 'undone', calls: 1 },
+      ]);
+    });
+  });
 });

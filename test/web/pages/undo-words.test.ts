@@ -1,0 +1,61 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../../src/core/json.ts';
+import type { UndoPreview } from '../../../src/web/api/undo.ts';
+import { undoText } from '../../../src/web/pages/undo-words.ts';
+import de from '../../../src/web/texts/de.json' with { type: 'json' };
+import en from '../../../src/web/texts/en.json' with { type: 'json' };
+import { speak } from '../../../src/web/texts/text.ts';
+
+const PLAIN: UndoPreview = { outcome: 'would_run', risk: 'low', changes: [] };
+const AT = '2026-05-03T12:04:00.000Z';
+const nameOf = (id: string) => (id === 'kitchen-lamp' ? 'Kitchen lamp' : id);
+const change = (name: string, more: JsonObject) => ({ device_id: 'kitchen-lamp', name, unit: '', ...more });
+const refused = (details: JsonObject): UndoPreview => ({
+  ...PLAIN,
+  outcome: 'would_be_refused',
+  error: { code: 'CONFLICT', message: 'the words of the hub', details },
+});
+
+afterEach(() => speak('en', en));
+
+describe('what an undo would do', () => {
+  const changes = [
+    change('is_on', { now: false, expected: true }),
+    change('brightness', { now: 0, expected: 40, unit: '%' }),
+    change('hue', { now: 12, expected: 12, unit: '°' }),
+  ];
+
+  test('is one line for each device, without what stays as it is', () => {
+    expect(undoText({ ...PLAIN, changes }, nameOf).putsBack).toEqual(['Kitchen lamp: off → on, Brightness 0 % → 40 %']);
+    speak('de', de);
+    expect(undoText({ ...PLAIN, changes }, nameOf).putsBack).toEqual(['Kitchen lamp: aus → an, Helligkeit 0 % → 40 %']);
+  });
+
+  test('names the values that the person may not read, and what may change without being known', () => {
+    const { putsBack, mayChange } = undoText(
+      { ...PLAIN, changes: [change('brightness', {}), change('speed', { unforeseen: true })] },
+      nameOf,
+    );
+    expect(putsBack).toEqual(['Kitchen lamp: Brightness']);
+    expect(mayChange).toEqual(['Kitchen lamp: Speed may change too; it is not known how']);
+  });
+
+  test('says that it is dangerous and has to be approved, or that there is nothing to do', () => {
+    const dangerous = undoText({ ...PLAIN, risk: 'dangerous', outcome: 'needs_approval', changes }, nameOf);
+    expect(dangerous.remarks).toEqual([expect.stringContaining('dangerous'), expect.stringContaining('approve')]);
+    expect(undoText(PLAIN, nameOf).remarks).toEqual(['All is as it was before already.']);
+  });
+
+  test.each([
+    [{ reason: 'changed_since', at: AT, agent_id: 'claude' }, /^claude changed the same since, at /],
+    [{ reason: 'changed_since', at: AT }, /^Somebody changed the same since, at /],
+    [{ reason: 'changed_since', device: 'kitchen-lamp' }, /^the words of the hub$/],
+    [{ reason: 'already_undone', at: AT }, /undone at .* already/],
+    [{ reason: 'still_running' }, /^It still runs/],
+    [{ reason: 'irreversible' }, /^the words of the hub$/],
+  ])('is refused with the reason: %o', (details, words) => {
+    const { refusal, remarks } = undoText(refused(details), nameOf);
+    expect(refusal).toMatch(words);
+    expect(remarks).toEqual([]);
+  });
+});
