@@ -74,6 +74,8 @@ function parametersFor({ parameters }: DeviceTool, goal: InverseGoal): readonly 
  * that is there already may be needed too: to bring back the mode of a colour, a tool needs the hue.
  */
 function valuesFor(name: string, schema: JsonSchema, { wanted, missing }: InverseGoal): readonly Json[] {
+  // No value of a device is a PIN, and a wrong one counts against the lock.
+  if (schema['x-secret'] === true) return [];
   const same = humanValues(wanted.filter(({ value }) => value.name === name)).filter((one) => fits(schema, one));
   const names = same.length === 0 && Array.isArray(schema.enum) ? (schema.enum as readonly Json[]) : [];
   const fitting = humanValues(missing).filter((one) => fits(schema, one));

@@ -5,6 +5,7 @@ import type { DeviceDescription } from '../../../src/core/devices/device-model.t
 import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
+import { inversePlan } from '../../../src/profiles/undo/inverse-plan.ts';
 import { agent, codeOf, owner, permissiveParts } from '../../calls/pipeline-fixture.ts';
 import { ManualClock } from '../../manual-clock.ts';
 import { described } from '../device-fixtures.ts';
@@ -175,6 +176,16 @@ describe('a rehearsal says that undo', () => {
     expect(await home.rehearse('matter:doorlock_lock')).toMatchObject({ outcome: 'would_run', undo: { possible: false } });
     home.report({ 'door/1/DoorLock.RequirePinForRemoteOperation': false });
     expect(await home.rehearse('matter:doorlock_lock')).toMatchObject({ outcome: 'would_run', undo: { possible: true } });
+  });
+
+  test('unlocks a lock without a PIN by no PIN: no value of the lock is tried as one', async () => {
+    const { harness } = (await JournaledHome.start([LOCK])).report({
+      'door/1/DoorLock.LockState': 'Locked',
+      'door/1/DoorLock.RequirePinForRemoteOperation': false,
+    });
+    const compiled = harness.sync.get(LOCK.device.id) ?? expect.unreachable();
+    const { calls } = { calls: [], ...inversePlan(compiled, { wanted: new Map([['1/DoorLock/LockState', 'Unlocked']]) }) };
+    expect(calls.map(({ tool, params }) => [tool.key, params])).toEqual([['1/DoorLock/unlock', {}]]);
   });
 });
 
