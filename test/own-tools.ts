@@ -1,5 +1,6 @@
 import { agentTools } from '../src/automations/agent-tools.ts';
 import { checkAutomationTool } from '../src/automations/check/check-tools.ts';
+import { convertAutomationTool } from '../src/automations/check/convert-tool.ts';
 import { flagTools } from '../src/automations/house/flag-tools.ts';
 import { presenceTools } from '../src/automations/house/presence-tools.ts';
 import { registrationTools } from '../src/calls/builtin/registration-tools.ts';
@@ -30,6 +31,7 @@ export const ownTools: readonly RegisteredTool[] = [
   ...meshTools(anything),
   ...agentTools(anything, anything),
   checkAutomationTool(anything, anything),
+  convertAutomationTool(anything),
   ...flagTools(anything, anything),
   ...presenceTools(anything, anything),
   ...registrationTools(anything),

@@ -128,6 +128,36 @@ export function checkActions(steps: readonly Step[], principal: Principal, ports
   }
 }
 
+/**
+ * Returns the permissions that a plan needs and that a list of permissions lacks, as far as they are known before a run. `author` is who may see
+ * the tools and devices of the plan.
+ */
+export function permissionsLacking(
+  plan: AutomationPlan,
+  { author, agent }: { readonly author: Principal; readonly agent: Principal },
+  ports: ActionPorts,
+): readonly string[] {
+  const seen = observedBy(plan).flatMap((about) =>
+    'device_id' in about ? `device:read:${about.device_id}` : (permissionOf(about, agent) ?? []),
+  );
+  const called = callsIn(plan.actions, ports.clock.now()).flatMap(({ action }) => permissionsOfCall(action, author, ports));
+  return [...new Set([...seen, ...called])].filter((permission) => !ports.authorizer.authorize(agent, [permission]).allowed);
+}
+
+/** Returns what a call needs; nothing if its tool is not known or its parameters are only known in a run, which the check of the call says. */
+function permissionsOfCall(action: Action, author: Principal, ports: ActionPorts): readonly string[] {
+  const { registry, authorizer, validator } = ports;
+  if (referencesIn(action.params, 'trigger').size > 0 || referencesIn(action.params, 'expr').size > 0) return [];
+  try {
+    const tool = registry.resolve(action.tool, { isVisible: (candidate) => canSeeTool(candidate, author, authorizer) });
+    const params = validator.parameters(tool.definition.parameters, action.params);
+    const canonical = tool.hubs ? undefined : canonicalOf(tool, params, { principal: author, ports });
+    return canonical ? permissionsOf(tool, canonical) : [];
+  } catch {
+    return [];
+  }
+}
+
 function checkAction(action: Action, principal: Principal, ports: ActionPorts): void {
   const { registry, authorizer, validator } = ports;
   const tool = registry.resolve(action.tool, { isVisible: (candidate) => canSeeTool(candidate, principal, authorizer) });

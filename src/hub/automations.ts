@@ -3,6 +3,7 @@ import { AgentRunner } from '../automations/agent-runner.ts';
 import { agentTools } from '../automations/agent-tools.ts';
 import { type CheckPorts, type DeviceValues, NO_DEVICE_VALUES } from '../automations/automation-ports.ts';
 import { checkAutomationTool } from '../automations/check/check-tools.ts';
+import { convertAutomationTool } from '../automations/check/convert-tool.ts';
 import { HomeThings } from '../automations/home-things.ts';
 import { flagTools } from '../automations/house/flag-tools.ts';
 import { House, type Place } from '../automations/house/house.ts';
@@ -93,6 +94,7 @@ export async function openAutomations(
     ...agentTools(runner, checkTools),
     checkAutomationTool(runner, checkTools),
     replayAutomationTool(runner, { replayer, limiter, tools: checkTools }),
+    convertAutomationTool(checkTools),
     explainAutomationTool(runner, { ...check, traces, readings, house }),
     ...versionTools(runner, checkTools),
     ...flagTools(house.flags, authorizer),

@@ -3,6 +3,7 @@ import { AgentRunner } from '../../src/automations/agent-runner.ts';
 import { agentTools } from '../../src/automations/agent-tools.ts';
 import { type CheckPorts, NO_DEVICE_VALUES } from '../../src/automations/automation-ports.ts';
 import { checkAutomationTool } from '../../src/automations/check/check-tools.ts';
+import { convertAutomationTool } from '../../src/automations/check/convert-tool.ts';
 import { HomeThings } from '../../src/automations/home-things.ts';
 import { flagTools } from '../../src/automations/house/flag-tools.ts';
 import { House, type Place } from '../../src/automations/house/house.ts';
@@ -174,6 +175,7 @@ export async function agentFixture({
     checkAutomationTool(runner, ports),
     replayAutomationTool(runner, { replayer: new AutomationReplayer(replay), limiter: { charge: () => {} }, tools: ports }),
     ...versionTools(runner, ports),
+    convertAutomationTool(ports),
     explainAutomationTool(runner, {
       ...check,
       traces,

@@ -1,5 +1,5 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
-import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
+import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument, stringify } from 'yaml';
 import { nearestTexts } from '../edit-distance.ts';
 import { AtmoError } from '../errors.ts';
 import { isJsonObject, type Json, type JsonSchema, pointerKeys, valueAt } from '../json.ts';
@@ -29,6 +29,11 @@ export interface LocatedYaml {
 export function locatedYaml(text: string, file: string): LocatedYaml {
   const { document, lines, value } = parsed(text, file);
   return { value, lineOf: (path) => lineAt(document, lines, path) };
+}
+
+/** Returns a value as YAML in blocks, as people write it. */
+export function yamlText(value: Json): string {
+  return stringify(value, { lineWidth: 0 });
 }
 
 function parsed(text: string, file: string) {

@@ -11,7 +11,7 @@ const NAME = /^(name|label|title|alias|aliases|area|room|floor|nickname)$/;
 const TOLD = /name for people|what (you|people) call|another name/i;
 /** Parameters that look up something by a name that it has, by tool. */
 const LOOKED_UP = new Set([
-  ...['list_sensors area', 'list_device_names name', 'free_device_name name', 'free_area_name name'],
+  ...['convert_automation name', 'list_sensors area', 'list_device_names name', 'free_device_name name', 'free_area_name name'],
   ...['describe_area area', 'list_devices_to_share area', 'share_devices area', 'rename_area area', 'remove_credentials name'],
 ]);
 /** Not kept as they are seen, but refused where they hold what nobody sees. */

@@ -1,0 +1,113 @@
+import type { Principal } from '../../core/auth/principal.ts';
+import { yamlText } from '../../core/config/checked-yaml.ts';
+import { invalidInput } from '../../core/errors.ts';
+import { type JsonObject, objectOf } from '../../core/json.ts';
+import { defineTool, INTEGER, p, resultSchema, TEXT, TEXTS } from '../../tools/definition/define-tool.ts';
+import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { copyJson } from '../../tools/schema/plain-json.ts';
+import { checkActions, permissionsLacking, requireVisible } from '../automation-access.ts';
+import type { CheckToolPorts } from '../automation-ports.ts';
+import { automationView } from '../automation-view.ts';
+import { parseAutomationText, problemsIn, type TextProblem, type WrittenAutomation } from '../plan/automation-text.ts';
+import { bindNames } from '../plan/bind-names.ts';
+import { parseAutomation } from '../plan/parse-automation.ts';
+import { type AutomationPlan, CONFIG_SCHEMA } from '../plan/plan-schema.ts';
+import { childId, requireOwnPermissions } from '../spawn-checks.ts';
+
+/** Maximum length of the text, in characters. The configuration in it may have 16,384 characters as JSON, and comments come on top. */
+const MAX_TEXT_LENGTH = 32_768;
+
+/** Returns `hub:convert_automation`, by which people write automations as text. */
+export function convertAutomationTool(ports: CheckToolPorts): RegisteredTool {
+  return defineTool(
+    {
+      namespace: 'hub',
+      name: 'convert_automation',
+      title: 'Read or write the text of an automation',
+      description:
+        'Reads an automation from YAML, or writes it as YAML, and says what is wrong in which line, which permissions it needs beside those that are given, and what it would do. Makes and changes nothing.',
+      category: 'managing',
+      capabilities: ['agent_runtime'],
+      permissions: ['agent:spawn'],
+      hasSideEffects: false,
+      preferLocal: true,
+      tags: ['automation', 'yaml', 'text', 'edit', 'draft'],
+      parameters: {
+        text: p
+          .string({
+            description: 'YAML or JSON of an automation, as docs/automations.md describes it',
+            maxLength: MAX_TEXT_LENGTH,
+            secret: true,
+          })
+          .optional(),
+        config: { ...p.record({ description: 'Instead of text: what the automation does' }).optional(), schema: CONFIG_SCHEMA },
+        permissions: p
+          .array(p.string({ description: 'Such as device:control:@type/light', maxLength: 320 }), {
+            description: 'What it may do already',
+            maxItems: 32,
+          })
+          .optional(),
+      },
+      returns: resultSchema(
+        {
+          text: { ...TEXT, 'x-secret': true, description: 'As YAML' },
+          config: {
+            type: 'object',
+            'x-secret-members': true,
+            description: 'As spawn_agent and edit_automation take it; absent if the text cannot be read',
+          },
+          problems: {
+            type: 'array',
+            description: 'What is wrong; empty if it could live',
+            items: resultSchema({ line: { ...INTEGER, description: 'Line of the text, from 1 on' }, message: TEXT }),
+          },
+          lacks: { ...TEXTS, description: 'Permissions that it needs and that are not given' },
+          view: { type: 'object', description: 'triggers, conditions and actions as list_automations shows them' },
+        },
+        ['config', 'view'],
+      ),
+    },
+    async ({ text, config, permissions = [] }, { principal }) => {
+      if ((text === undefined) === (config === undefined)) throw invalidInput('Write either text or config');
+      const source = text ?? yamlText(config ?? {});
+      const written = parseAutomationText(source);
+      if (!('config' in written)) return { text: source, problems: [{ ...written }], lacks: [] };
+      return { text: source, config: written.config, ...readOf(written, { by: principal, permissions, ports }) };
+    },
+  );
+}
+
+interface Reader {
+  readonly by: Principal;
+  readonly permissions: readonly string[];
+  readonly ports: CheckToolPorts;
+}
+
+function readOf(written: WrittenAutomation, { by, permissions, ports }: Reader): JsonObject {
+  const { check } = ports;
+  const planOf = (config: JsonObject) => planFor(config, by, ports);
+  const mistakes = problemsIn(written, planOf);
+  if (mistakes.length > 0) return { problems: shown(mistakes), lacks: [] };
+  const plan = planOf(written.config);
+  const agent: Principal = { ...(by.token && { token: by.token }), id: childId(by, 'draft'), kind: 'agent', permissions };
+  const lacks = permissionsLacking(plan, { author: by, agent }, check);
+  const allowed: Principal = { ...agent, permissions: [...permissions, ...lacks] };
+  const problems = problemsIn(written, (config) => {
+    requireOwnPermissions(allowed.permissions, by);
+    const own = planFor(config, allowed, ports);
+    requireVisible(own, allowed, check);
+    checkActions(own.actions, allowed, check);
+  });
+  return { problems: shown(problems), lacks: [...lacks], view: objectOf(copyJson(automationView(plan, by, ports))) };
+}
+
+/** Returns the plan of a configuration with ids in place of the names that the principal may see. */
+function planFor(config: JsonObject, principal: Principal, ports: CheckToolPorts): AutomationPlan {
+  const { validator } = ports.check;
+  parseAutomation(config, validator);
+  return parseAutomation(bindNames(config, principal, ports), validator);
+}
+
+function shown(problems: readonly TextProblem[]): JsonObject[] {
+  return problems.map(({ line, message }) => ({ line, message }));
+}

@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest';
+import type { JsonObject } from '../../../src/core/json.ts';
+import { codeOf, ENOUGH, resultOf, SENSOR, startedFixture, WHEN_HOT } from '../agent-fixture.ts';
+
+const TEXT = `# Cools the room
+trigger:
+  type: reading
+  sensor_id: ${SENSOR}
+  above: 26
+actions:
+  - tool: matter:lamp_turn_on
+`;
+
+async function read(text: string, permissions: readonly string[] = ENOUGH): Promise<JsonObject> {
+  const fixture = await startedFixture();
+  return resultOf(await fixture.call('hub:convert_automation', { text, permissions: [...permissions] }));
+}
+
+const problemsOf = async (text: string) => (await read(text)).problems;
+
+test('a text becomes a configuration, with what it would do and without making anything', async () => {
+  const fixture = await startedFixture();
+  const answer = resultOf(await fixture.call('hub:convert_automation', { text: TEXT, permissions: [...ENOUGH] }));
+  expect(answer).toMatchObject({
+    text: TEXT,
+    config: { trigger: { type: 'reading', above: 26 }, actions: [{ tool: 'matter:lamp_turn_on' }] },
+    problems: [],
+    lacks: [],
+    view: { triggers: [{ type: 'reading', sensor_id: SENSOR }], actions: [{ tool: 'matter:lamp_turn_on' }] },
+  });
+  expect(resultOf(await fixture.call('list_agents')).agents).toEqual([]);
+});
+
+test('a configuration becomes a text that is read as the same configuration', async () => {
+  const fixture = await startedFixture();
+  const { text } = resultOf(await fixture.call('hub:convert_automation', { config: WHEN_HOT, permissions: [...ENOUGH] }));
+  expect(text).toContain('actions:\n  - tool: ');
+  expect(await read(String(text))).toMatchObject({ config: WHEN_HOT, problems: [] });
+});
+
+test('what it needs beside what it may do is told', async () => {
+  expect((await read(TEXT, [])).lacks).toEqual([`sensor:read:${SENSOR}`, 'device:control:lamp']);
+  expect(await read(TEXT, ['device:control:*'])).toMatchObject({ lacks: [`sensor:read:${SENSOR}`], problems: [] });
+});
+
+test.each([
+  ['not YAML', TEXT.replace('  type: reading', '\ttype: reading'), 3, /Tabs/],
+  ['no object', '- a\n- b\n', 1, /trigger, conditions, actions/],
+  ['an unknown member', TEXT.replace('above', 'abvoe'), 5, /abvoe/],
+  ['a missing member', TEXT.replace('  sensor_id', '  #sensor_id'), 3, /sensor_id/],
+  ['two comparisons', TEXT.replace('above: 26', 'above: 26\n  below: 3'), 3, /exactly one of above, below/],
+  ['an unknown sensor', TEXT.replace(SENSOR, 'cellar/temperature'), 4, /cellar\/temperature/],
+  ['an unknown tool', TEXT.replace('lamp_turn_on', 'lamp_turn_onn'), 7, /lamp_turn_onn/],
+  ['an undeclared parameter', TEXT.replace('26', '{ param: hot }'), 5, /"hot" is used and not declared/],
+])('%s is a mistake with its line', async (_what, text, line, message) => {
+  expect(await problemsOf(text)).toMatchObject([{ line, message: expect.stringMatching(message) }]);
+});
+
+test('the second of two steps is named if it is the wrong one', async () => {
+  expect(await problemsOf(`${TEXT}  - tool: matter:nothing\n`)).toMatchObject([
+    { line: 8, message: expect.stringContaining('matter:nothing') },
+  ]);
+});
+
+test('who may not make agents may not read texts, and nobody gives away more than it has', async () => {
+  const fixture = await startedFixture();
+  const ask = (permissions: readonly string[]) =>
+    fixture.call('hub:convert_automation', { text: TEXT }, fixture.agentWith('eve', permissions));
+  expect(codeOf(await ask(ENOUGH))).toBe('TOOL_NOT_FOUND');
+  const { problems } = resultOf(await ask(['agent:spawn', `sensor:read:${SENSOR}`]));
+  expect(problems).toMatchObject([{ message: expect.stringMatching(/lamp/) }]);
+});
+
+test('a text or a configuration is needed, not both', async () => {
+  const fixture = await startedFixture();
+  expect(codeOf(await fixture.call('hub:convert_automation', { text: TEXT, config: WHEN_HOT }))).toBe('VALIDATION_ERROR');
+});
