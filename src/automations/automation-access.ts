@@ -147,7 +147,7 @@ export function permissionsLacking(
 /** Returns what a call needs; nothing if its tool is not known or its parameters are only known in a run, which the check of the call says. */
 function permissionsOfCall(action: Action, author: Principal, ports: ActionPorts): readonly string[] {
   const { registry, authorizer, validator } = ports;
-  if (referencesIn(action.params, 'trigger').size > 0 || referencesIn(action.params, 'expr').size > 0) return [];
+  if (isFilledAtRun(action.params)) return [];
   try {
     const tool = registry.resolve(action.tool, { isVisible: (candidate) => canSeeTool(candidate, author, authorizer) });
     const params = validator.parameters(tool.definition.parameters, action.params);
