@@ -14,8 +14,8 @@ const HALF = 50;
 const OUTPUTS = Array.from({ length: HALF }, (_, line) => `lamp_${line}`);
 const INPUTS = Array.from({ length: HALF }, (_, line) => `window_${line}`);
 const LIMIT_MS = 60_000;
-/** A controller finds out only by the end of its subscription that the bridge was away, and then subscribes anew. */
-const SUBSCRIBED_MS = 180_000;
+/** The bridge keeps the subscriptions of its ecosystems over a restart. A controller finds out by itself only after a minute or more. */
+const SUBSCRIBED_MS = 20_000;
 
 const lab = new BridgeLab({
   discover: false,

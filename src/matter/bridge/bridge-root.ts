@@ -3,6 +3,8 @@ import { createSocket } from 'node:dgram';
 import { Environment, ServerNode } from '@matter/main';
 import { AdministratorCommissioningServer } from '@matter/main/behaviors/administrator-commissioning';
 import type { AdministratorCommissioning } from '@matter/main/clusters/administrator-commissioning';
+import { SessionsBehavior, SubscriptionsServer } from '@matter/main/node';
+import { SessionManager } from '@matter/main/protocol';
 import { VendorId } from '@matter/main/types';
 import type { BridgeNodeOptions } from '../../core/devices/matter-bridge.ts';
 import { AtmoError } from '../../core/errors.ts';
@@ -27,6 +29,29 @@ function administratorCommissioning(isOpen: () => boolean) {
       await super.openCommissioningWindow(fields);
     }
   };
+}
+
+/**
+ * Stores the subscriptions of ecosystems, so that the bridge serves them again after a restart of the hub. matter.js 0.17.9 does so only in a
+ * bridge that has a fabric when it starts. Without `early`, an ecosystem that joined since would get no reports after the next start, until
+ * it finds out by itself that its subscription has ended.
+ */
+class EarlySubscriptions extends SubscriptionsServer {
+  static override readonly early = true;
+  /** matter.js would infer another schema for a subclass, with which it stores nothing. */
+  static override readonly schema = SubscriptionsServer.schema;
+
+  override initialize(): void {
+    super.initialize();
+    this.reactTo(this.agent.get(SessionsBehavior).events.subscriptionAdded, this.#forgetEnded, { lock: true });
+  }
+
+  /** matter.js keeps those of sessions that the ecosystem has closed. Their number would grow as long as the hub runs. */
+  #forgetEnded(): void {
+    const live = [...this.env.get(SessionManager).sessions].flatMap(({ subscriptions }) => [...subscriptions]);
+    const ids = new Set(live.map(({ subscriptionId }) => subscriptionId));
+    this.state.subscriptions = this.state.subscriptions.filter(({ subscriptionId }) => ids.has(subscriptionId));
+  }
 }
 
 interface RootOptions extends Pick<BridgeNodeOptions, 'number' | 'name'> {
@@ -61,7 +86,7 @@ async function isFree(port: number): Promise<boolean> {
 
 /** Creates the node of a bridge from its stored state. It has no sockets before its start. `isOpen` returns whether the owner opened it. */
 export function createRoot({ number, name, port, isOpen }: RootOptions): Promise<ServerNode> {
-  return ServerNode.create(ServerNode.RootEndpoint.with(administratorCommissioning(isOpen)), {
+  return ServerNode.create(ServerNode.RootEndpoint.with(administratorCommissioning(isOpen), EarlySubscriptions), {
     id: bridgeFolder(number),
     environment: Environment.default,
     // The owner opens the bridge. Otherwise, matter.js would open it at every start until somebody commissions it.
