@@ -3,7 +3,11 @@ import { type Clock, WEEKDAYS, type Weekday } from './clock.ts';
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 const DAYS_AHEAD = 8;
+/** A quarter of an hour. */
+const SLOT_MS = 900_000;
 const formats = new Map<string, Intl.DateTimeFormat>();
+/** The difference of each time zone to UTC in the quarter of an hour that was asked for last. */
+const lastOffsets = new Map<string, { readonly slot: number; readonly offsetMs: number }>();
 
 /** A moment in a time zone. */
 export interface LocalTime {
@@ -58,8 +62,19 @@ export function nextLocalTime(
   return undefined;
 }
 
-/** Returns the local time as if it were a time in UTC, in milliseconds since 1970. */
+/**
+ * Returns the local time as if it were a time in UTC, in milliseconds since 1970. Since 1972, clocks change at a quarter of an hour of UTC, so
+ * that the difference of the last quarter is kept: finding it takes long.
+ */
 function wallTimeOf(atMs: number, timeZone: string): number {
+  const slot = Math.floor(atMs / SLOT_MS);
+  const known = lastOffsets.get(timeZone);
+  const offsetMs = known?.slot === slot ? known.offsetMs : computedWallTime(slot * SLOT_MS, timeZone) - slot * SLOT_MS;
+  if (known?.slot !== slot) lastOffsets.set(timeZone, { slot, offsetMs });
+  return Math.floor(atMs / 1000) * 1000 + offsetMs;
+}
+
+function computedWallTime(atMs: number, timeZone: string): number {
   const parts = Object.fromEntries(
     formatOf(timeZone)
       .formatToParts(atMs)

@@ -2,10 +2,22 @@ import { type CallPreviewPorts, previewCalls } from '../../calls/call-preview.ts
 import type { CallToJudge, Effect, Principal } from '../../core/auth/principal.ts';
 import { deviceElement } from '../../core/devices/action-descriptions.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import type { Condition } from '../plan/condition-schema.ts';
 import type { AutomationPlan } from '../plan/plan-schema.ts';
 import { fillReferences, referencesIn } from '../plan/references.ts';
-import { type Action, answersIn, isAction, listsIn, type Step } from '../plan/step-schema.ts';
+import { type Action, answersIn, type ChooseStep, isAction, listsIn, type RepeatStep, type Step } from '../plan/step-schema.ts';
 import { callOfStep, isHouseCall } from '../run/step-calls.ts';
+import {
+  ALWAYS_POSSIBLE,
+  areJudged,
+  bothOf,
+  isPossible,
+  type Situations,
+  situationsLater,
+  situationsOf,
+  situationsWithout,
+  type ZonePorts,
+} from './situations.ts';
 
 /** Time from the trigger to a step, in minutes. */
 export interface Delay {
@@ -38,6 +50,10 @@ export interface CheckedStep {
   readonly delay: Delay;
   /** How often the call is made in one run, at most. */
   readonly repeats: number;
+  /** What holds at the step by the choices and waits before it. Empty if the step is never done. */
+  readonly held: Situations;
+  /** False if one of these choices and waits depends on what the check cannot judge. */
+  readonly isHeldKnown: boolean;
   /** The branches in which the step stands, from the outermost. Steps in two branches of one choice never run in the same run. */
   readonly branches: readonly Branch[];
   readonly calls: readonly Omit<CallToJudge, 'principal'>[];
@@ -51,26 +67,51 @@ interface Branch {
   readonly isExclusive: boolean;
 }
 
+/** The parts of the hub that say what steps do. */
+type StepPorts = CallPreviewPorts & ZonePorts;
+
 /** Returns the calls of an automation at all depths of its steps. A step whose call would be refused has no effects. */
-export function stepsOf(plan: AutomationPlan, principal: Principal, ports: CallPreviewPorts): readonly CheckedStep[] {
-  return placedActions(plan.actions, START).map((placed) => stepOf({ ...placed, plan }, principal, ports));
+export function stepsOf(plan: AutomationPlan, principal: Principal, ports: StepPorts): readonly CheckedStep[] {
+  return placedActions(plan.actions, START, ports).map((placed) => stepOf({ ...placed, plan }, principal, ports));
 }
 
 /** Where a call stands: when it comes, how often, in which branches, and the index of its step in the list of the automation. */
-type Placed = Pick<CheckedStep, 'index' | 'delay' | 'repeats' | 'branches'> & { readonly action: Action };
+type Placed = Pick<CheckedStep, 'index' | 'delay' | 'repeats' | 'branches' | 'held' | 'isHeldKnown'> & { readonly action: Action };
 type Position = Omit<Placed, 'action' | 'index'> & { readonly index?: number; readonly path: string };
 
-const START: Position = { delay: AT_ONCE, repeats: 1, branches: [], path: '' };
+const START: Position = { delay: AT_ONCE, repeats: 1, branches: [], path: '', held: ALWAYS_POSSIBLE, isHeldKnown: true };
 
-function placedActions(steps: readonly Step[], start: Position): readonly Placed[] {
-  let { delay } = start;
+function placedActions(steps: readonly Step[], start: Position, ports: ZonePorts): readonly Placed[] {
+  let moment: Moment = start;
   return steps.flatMap((step, at) => {
-    const position = { ...start, delay, index: start.index ?? at, path: `${start.path}/${at}` };
-    delay = delayAfter(delay, step);
+    const position = { ...start, ...moment, index: start.index ?? at, path: `${start.path}/${at}` };
+    moment = momentAfter(position, step, ports);
     if (isAction(step)) return [{ ...position, action: step }];
     if (isHouseCall(step)) return [{ ...position, action: callOfStep(step, 0) }];
-    return positionsWithin(step, position).flatMap(([list, inner]) => placedActions(list, inner));
+    return positionsWithin(step, position, ports).flatMap(([list, inner]) => placedActions(list, inner, ports));
   });
+}
+
+/** When a step comes, and what holds then. */
+type Moment = Pick<CheckedStep, 'delay' | 'held' | 'isHeldKnown'>;
+
+/** Returns when what follows a step comes, and what holds then. A wait that goes on after its time says nothing about what it waited for. */
+function momentAfter({ delay, held, isHeldKnown }: Moment, step: Step, ports: ZonePorts): Moment {
+  const after = { delay: delayAfter(delay, step), held: situationsLater(held, delayAfter(AT_ONCE, step)), isHeldKnown };
+  if (isAction(step) || step.type !== 'wait_until' || step.on_timeout === 'continue') return after;
+  return holding(after, step.conditions, ports);
+}
+
+/** Returns the same moment if the conditions hold then. */
+function holding<At extends Moment>(at: At, conditions: readonly Condition[], ports: ZonePorts): At {
+  const held = bothOf(at.held, situationsOf(conditions, ports).filter(isPossible));
+  return { ...at, held, isHeldKnown: at.isHeldKnown && areJudged(conditions) };
+}
+
+/** Returns the same moment if not all of the conditions hold then. */
+function notHolding<At extends Moment>(at: At, conditions: readonly Condition[], ports: ZonePorts): At {
+  const held = bothOf(at.held, situationsWithout(conditions, ports));
+  return { ...at, held, isHeldKnown: at.isHeldKnown && areJudged(conditions) };
 }
 
 /** Returns when what follows a step comes. A wait until something holds or somebody answers may end at once. */
@@ -83,16 +124,40 @@ function delayAfter({ least, most }: Delay, step: Step): Delay {
   return { least, most: most + rounds * Math.max(0, ...within.map((one) => one.most)) };
 }
 
-function positionsWithin(step: Exclude<Step, Action>, position: Position): readonly (readonly [readonly Step[], Position])[] {
-  if (step.type === 'repeat') {
-    const most = delayAfter(position.delay, step).most;
-    return [[step.actions, { ...position, repeats: position.repeats * (step.count ?? step.max), delay: { ...position.delay, most } }]];
-  }
-  const isExclusive = step.type === 'choose';
-  return listsIn(step).map((steps, option) => [
-    steps,
-    { ...position, path: `${position.path}/${option}`, branches: [...position.branches, { of: position.path, option, isExclusive }] },
-  ]);
+type InnerPosition = readonly (readonly [readonly Step[], Position])[];
+
+function positionsWithin(step: Exclude<Step, Action>, position: Position, ports: ZonePorts): InnerPosition {
+  if (step.type === 'choose') return positionsOfChoice(step, position, ports);
+  if (step.type === 'repeat') return [[step.actions, roundOf(step, position, ports)]];
+  return listsIn(step).map((steps, option) => [steps, branchOf(position, { option, isExclusive: false })]);
+}
+
+function roundOf(step: RepeatStep, position: Position, ports: ZonePorts): Position {
+  const most = delayAfter(position.delay, step).most;
+  const span = { least: 0, most: most - position.delay.most };
+  const round = {
+    ...position,
+    repeats: position.repeats * (step.count ?? step.max),
+    delay: { ...position.delay, most },
+    held: situationsLater(position.held, span),
+  };
+  return step.while ? holding(round, step.while, ports) : round;
+}
+
+/** Returns the options, each of which comes only if no earlier one does, and last what is done otherwise. */
+function positionsOfChoice({ options, otherwise }: ChooseStep, position: Position, ports: ZonePorts): InnerPosition {
+  let rest = position;
+  const chosen = options.map(({ conditions, actions }, option): readonly [readonly Step[], Position] => {
+    const inner = holding(branchOf(rest, { option, isExclusive: true }), conditions, ports);
+    rest = notHolding(rest, conditions, ports);
+    return [actions, inner];
+  });
+  return [...chosen, [otherwise, branchOf(rest, { option: options.length, isExclusive: true })]];
+}
+
+function branchOf(position: Position, { option, isExclusive }: Omit<Branch, 'of'>): Position {
+  const branch = { of: position.path, option, isExclusive };
+  return { ...position, path: `${position.path}/${option}`, branches: [...position.branches, branch] };
 }
 
 interface PlannedAction extends Placed {
@@ -100,7 +165,7 @@ interface PlannedAction extends Placed {
 }
 
 function stepOf(
-  { action, plan, index, delay, repeats, branches }: PlannedAction,
+  { action, plan, index, delay, repeats, branches, held, isHeldKnown }: PlannedAction,
   principal: Principal,
   ports: CallPreviewPorts,
 ): CheckedStep {
@@ -108,7 +173,7 @@ function stepOf(
   const calls = callsOf(action.tool, params, { principal, ports });
   const others = other === undefined ? undefined : callsOf(action.tool, other, { principal, ports });
   const acts: Act[] = [];
-  const step: CheckedStep = { index, tool: action.tool, delay, repeats, branches, calls, acts };
+  const step: CheckedStep = { index, tool: action.tool, delay, repeats, branches, held, isHeldKnown, calls, acts };
   const effects = calls.flatMap((call) => call.effects);
   const differing = others?.flatMap((call) => call.effects);
   for (const [at, effect] of effects.entries()) acts.push(...actsOf(effect, { step, other: differing?.[at] }));

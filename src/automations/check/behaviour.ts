@@ -1,9 +1,10 @@
 import type { Principal } from '../../core/auth/principal.ts';
 import type { CheckPorts } from '../automation-ports.ts';
 import type { AutomationPlan } from '../plan/plan-schema.ts';
-import { type Act, type CheckedStep, type Delay, stepsOf } from './acts.ts';
+import { type Act, type CheckedStep, stepsOf } from './acts.ts';
+import { ALWAYS_POSSIBLE, bothOf, type Situations, situationsLater } from './situations.ts';
 import { type Start, startsOf } from './starts.ts';
-import { later, NEVER, union, type WeekTimes } from './week-times.ts';
+import { NEVER, union, type WeekTimes } from './week-times.ts';
 
 /** An automation to check: one that lives, or a candidate. */
 export interface CheckedAutomation {
@@ -37,12 +38,26 @@ export function behaviourOf(automation: CheckedAutomation, ports: CheckPorts): B
   return { automation, starts: startsOf(automation.plan, ports), steps, acts };
 }
 
-/** Returns the times at which a run of the automation may come to a step with this delay. */
-export function timesOf({ starts }: Behaviour, delay: Delay): WeekTimes {
-  return starts.flatMap(({ situations }) => situations).reduce((sum, { times }) => union(sum, later(times, delay)), NEVER);
+/** Returns the times at which a run of the automation may begin. */
+export function timesOfRuns({ starts }: Behaviour): WeekTimes {
+  return starts.flatMap(({ situations }) => situations).reduce((sum, { times }) => union(sum, times), NEVER);
+}
+
+/** Returns the times at which a run of the automation may come to a step. */
+export function timesOfStep({ starts }: Behaviour, step: Pick<CheckedStep, 'delay' | 'held'>): WeekTimes {
+  return starts.flatMap((start) => situationsAt(start, step)).reduce((sum, { times }) => union(sum, times), NEVER);
 }
 
 /** Returns the times at which the automation may change a value by an act. */
 export function timesOfAct(behaviour: Behaviour, { step }: Act): WeekTimes {
-  return timesOf(behaviour, step.delay);
+  return timesOfStep(behaviour, step);
+}
+
+/**
+ * Returns the possible situations in which a run by a trigger comes to a step. After a wait, the values of the trigger and of the conditions need
+ * not hold any more.
+ */
+export function situationsAt({ situations }: Start, { delay, held }: Pick<CheckedStep, 'delay' | 'held'>): Situations {
+  if (held === ALWAYS_POSSIBLE && delay.most === 0) return situations;
+  return bothOf(situationsLater(situations, delay), held);
 }

@@ -1,9 +1,9 @@
 import type { CheckPorts } from '../automation-ports.ts';
-import type { Act } from './acts.ts';
+import type { Act, CheckedStep } from './acts.ts';
 import { type Behaviour, timesOfAct } from './behaviour.ts';
 import { actText, type Finding, findingOf, quotedName, sensorName, timelineEntry } from './finding.ts';
 import type { Influence, Influences } from './influences.ts';
-import { both, isPossible, type Situation } from './situations.ts';
+import { areCompatible, both, isPossible, type Situation } from './situations.ts';
 import type { Start } from './starts.ts';
 import { ANY_VALUE, between, commonRange, directionOf, exactly, isNoValue, isWithin, singleValue, type ValueRange } from './value-range.ts';
 import { intersection, type WeekTimes } from './week-times.ts';
@@ -98,7 +98,7 @@ class LoopSearch {
   *#nextRuns(run: FollowedRun): Generator<FollowedRun> {
     const { steps } = run.behaviour;
     const state = new Map(run.state);
-    for (const act of steps.flatMap((step) => step.acts)) {
+    for (const act of steps.filter((step) => isReached(step, run)).flatMap((step) => step.acts)) {
       for (const influence of this.#influences.of(act)) {
         const before = state.get(influence.fact) ?? ANY_VALUE;
         const after = valueAfter(act, { influence, run, before });
@@ -110,6 +110,11 @@ class LoopSearch {
       }
     }
   }
+}
+
+/** Returns whether a run may come to a step, by the choices and waits before it. */
+function isReached({ held }: CheckedStep, { state, times }: FollowedRun): boolean {
+  return held.some((one) => areCompatible(one, { times, facts: state }));
 }
 
 /** Returns the known values. Each unknown value gets an object of its own, so that a copy of it is recognised. */

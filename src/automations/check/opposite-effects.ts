@@ -1,11 +1,11 @@
 import type { CheckPorts } from '../automation-ports.ts';
-import { type Act, areExclusive } from './acts.ts';
-import { type Behaviour, timesOfAct } from './behaviour.ts';
+import { type Act, areExclusive, type CheckedStep } from './acts.ts';
+import { type Behaviour, situationsAt, timesOfAct } from './behaviour.ts';
 import { actText, contentText, deviceName, type Finding, findingOf, quotedName, timelineEntry } from './finding.ts';
-import { areCompatible } from './situations.ts';
+import { areCompatible, type Situations } from './situations.ts';
 import type { Start } from './starts.ts';
 import { areStages } from './value-range.ts';
-import { intersection, isEmpty, later, NEVER, timesText, union, type WeekTimes } from './week-times.ts';
+import { intersection, isEmpty, NEVER, timesText, union, type WeekTimes } from './week-times.ts';
 
 /**
  * Largest effort of all comparisons of one check, in comparisons of two changes. Each other automation gets an equal share of it: the check runs
@@ -52,8 +52,9 @@ class Comparison {
   readonly #a: Behaviour;
   readonly #b: Behaviour;
   readonly #starts: readonly MeetingStarts[];
-  /** When two changes meet depends on the delays of their steps alone. */
+  /** When two changes meet depends alone on the delays of their steps and on what holds then. */
   readonly #meetings = new Map<string, Meeting | undefined>();
+  readonly #held = new Map<Situations, number>();
   #effort: number;
 
   constructor(a: Behaviour, b: Behaviour, effort: number) {
@@ -84,12 +85,19 @@ class Comparison {
   }
 
   #meetingOf(a: Act, b: Act): Meeting | undefined {
-    const key = [a, b].map(({ step }) => `${step.delay.least} ${step.delay.most}`).join(' ');
+    const key = [a, b].map(({ step }) => this.#momentOf(step)).join(' ');
     const known = this.#meetings.get(key);
     if (known || this.#meetings.has(key)) return known;
     const meeting = this.#computedMeeting(a, b);
     this.#meetings.set(key, meeting);
     return meeting;
+  }
+
+  /** Returns a text that is the same for steps that come at the same moments. */
+  #momentOf({ delay, held }: CheckedStep): string {
+    const number = this.#held.get(held) ?? this.#held.size;
+    this.#held.set(held, number);
+    return `${delay.least} ${delay.most} ${number}`;
   }
 
   /** Returns when two changes meet; undefined if they never do. */
@@ -98,24 +106,21 @@ class Comparison {
     let isCertain = false;
     for (const { start, other, how } of this.#starts) {
       if (how === 'never') continue;
-      const common = this.#commonTimes({ start, act: a }, { start: other, act: b });
+      const common = this.#commonTimes(situationsAt(start, a.step), situationsAt(other, b.step));
       if (isEmpty(common)) continue;
       times = union(times, common);
       isCertain ||= how === 'always';
     }
-    return isEmpty(times) ? undefined : { times, isCertain };
+    return isEmpty(times) ? undefined : { times, isCertain: isCertain && a.step.isHeldKnown && b.step.isHeldKnown };
   }
 
-  #commonTimes(a: StartedAct, b: StartedAct): WeekTimes {
-    const isAtOnce = a.act.step.delay.most === 0 && b.act.step.delay.most === 0;
+  #commonTimes(a: Situations, b: Situations): WeekTimes {
     let times = NEVER;
-    for (const one of a.start.situations) {
-      for (const other of b.start.situations) {
+    for (const one of a) {
+      for (const other of b) {
         this.#effort -= SITUATIONS_EFFORT;
         if (this.#effort <= 0) return times;
-        // After a wait, the values of the trigger and of the conditions need not hold any more.
-        if (isAtOnce && !areCompatible(one, other)) continue;
-        times = union(times, intersection(later(one.times, a.act.step.delay), later(other.times, b.act.step.delay)));
+        if (areCompatible(one, other)) times = union(times, intersection(one.times, other.times));
       }
     }
     return times;
@@ -154,11 +159,6 @@ function howStartsMeet(a: Start, b: Start): MeetingStarts['how'] {
   if (a.nature === 'event' || b.nature === 'event') return 'never';
   if (a.watches && a.watches.fact === b.watches?.fact) return areStages(a.watches.range, b.watches.range) ? 'never' : 'always';
   return a.nature === 'clock' && b.nature === 'clock' ? 'always' : 'maybe';
-}
-
-interface StartedAct {
-  readonly start: Start;
-  readonly act: Act;
 }
 
 function oppositeFinding(a: Side, b: Side, { meeting, ports }: { readonly meeting: Meeting; readonly ports: CheckPorts }): Finding {
@@ -208,6 +208,7 @@ export function ownOpposites(behaviour: Behaviour, ports: CheckPorts): readonly 
 
 function isUndone(act: Act, next: Act): boolean {
   if (act.step === next.step || !differ(act, next) || areExclusive(act.step, next.step)) return false;
+  if (!act.step.held.some((one) => next.step.held.some((other) => areCompatible(one, other)))) return false;
   const isMeant = deviceCount(act) > 1 && deviceCount(next) < deviceCount(act);
   return !isMeant && act.step.delay.most === next.step.delay.most && act.step.delay.least === next.step.delay.least;
 }

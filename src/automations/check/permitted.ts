@@ -7,8 +7,8 @@ import type { Condition } from '../plan/condition-schema.ts';
 import type { Action } from '../plan/step-schema.ts';
 import type { Trigger } from '../plan/trigger-schema.ts';
 import { ASK_TOOL, callsIn } from '../run/step-calls.ts';
-import { AT_ONCE, type CheckedStep, devicesOf } from './acts.ts';
-import { type Behaviour, timesOf } from './behaviour.ts';
+import { type CheckedStep, devicesOf } from './acts.ts';
+import { type Behaviour, timesOfRuns, timesOfStep } from './behaviour.ts';
 import { type Finding, findingOf, quotedName, timelineEntry } from './finding.ts';
 import { minuteOfWeek } from './situations.ts';
 import { intersection, isEmpty, later, lengthOf, NEVER, timesText, union, WEEK_MINUTES, windowTimes } from './week-times.ts';
@@ -29,7 +29,7 @@ export function lackingPermissions(behaviour: Behaviour, ports: CheckPorts): rea
         severity: 'warning',
         behaviours: [behaviour],
         devices: [],
-        timeline: [timelineEntry(behaviour, 'refused', timesOf(behaviour, AT_ONCE))],
+        timeline: [timelineEntry(behaviour, 'refused', timesOfRuns(behaviour))],
         sentence: `${quotedName(behaviour.automation)}: ${why}`,
         fix: 'Add the permission, or take the step, trigger or condition out',
       },
@@ -57,7 +57,7 @@ function refusalOf(action: Action, { automation }: Behaviour, ports: CheckPorts)
 export function endsBefore(behaviour: Behaviour, ports: CheckPorts): readonly Finding[] {
   const { endsAtMs } = behaviour.automation;
   if (endsAtMs === undefined || behaviour.starts.some(({ nature }) => nature !== 'clock')) return [];
-  const times = timesOf(behaviour, AT_ONCE);
+  const times = timesOfRuns(behaviour);
   const minutesLeft = Math.floor((endsAtMs - ports.clock.now()) / MINUTE_MS);
   if (isEmpty(times) || minutesLeft >= WEEK_MINUTES) return [];
   const now = minuteOfWeek(ports.clock.now(), ports.timeZone);
@@ -82,9 +82,9 @@ export function endsBefore(behaviour: Behaviour, ports: CheckPorts): readonly Fi
 /** Returns the finding that a step may wait for the approval or the answer of a person at night. */
 export function waitsAtNight(behaviour: Behaviour, ports: CheckPorts): readonly Finding[] {
   const waiting = behaviour.steps.filter((step) => step.tool === ASK_TOOL || isApproved(step, behaviour, ports));
-  const times = waiting.reduce((sum, step) => union(sum, intersection(timesOf(behaviour, step.delay), NIGHT)), NEVER);
+  const times = waiting.reduce((sum, step) => union(sum, intersection(timesOfStep(behaviour, step), NIGHT)), NEVER);
   if (isEmpty(times)) return [];
-  const isAlways = lengthOf(times) === lengthOf(timesOf(behaviour, AT_ONCE));
+  const isAlways = lengthOf(times) === lengthOf(timesOfRuns(behaviour));
   return [
     findingOf(
       {

@@ -3,7 +3,7 @@ import { WEEKDAYS } from '../../core/clock.ts';
 import { minutesOf } from '../../core/local-time.ts';
 import type { CheckPorts } from '../automation-ports.ts';
 import { type CheckedStep, devicesOf } from './acts.ts';
-import { type Behaviour, timesOf } from './behaviour.ts';
+import { type Behaviour, timesOfStep } from './behaviour.ts';
 import { type Finding, findingOf, quotedName, timelineEntry } from './finding.ts';
 import {
   DAY_MINUTES,
@@ -24,7 +24,7 @@ export function refusedByRule(behaviour: Behaviour, ports: CheckPorts): readonly
   if (rules.length === 0 && otherwise === 'allow') return [];
   const edges = edgesOf(rules.map(({ when }) => when.time));
   return behaviour.steps.flatMap((step) => {
-    const times = timesOf(behaviour, step.delay);
+    const times = timesOfStep(behaviour, step);
     const refused = step.calls.map((call) => refusal({ ...call, principal: behaviour.automation.principal }, pieces(times, edges), ports));
     const worst = refused.find((one) => one !== undefined);
     return worst ? [refusedFinding({ behaviour, step, times }, worst, ports)] : [];

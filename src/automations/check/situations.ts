@@ -1,8 +1,20 @@
 import { type Clock, WEEKDAYS, type Weekday } from '../../core/clock.ts';
 import { localTimeAt } from '../../core/local-time.ts';
-import type { Condition, TimeCondition } from '../plan/condition-schema.ts';
-import { commonRange, exactly, isNoValue, rangeOf, type ValueRange } from './value-range.ts';
-import { ALWAYS, DAY_MINUTES, intersection, isEmpty, later, WEEK_MINUTES, type WeekTimes, windowTimes } from './week-times.ts';
+import { type Condition, simpleConditions, type TimeCondition } from '../plan/condition-schema.ts';
+import { commonRange, exactly, isNoValue, otherValues, rangeOf, type ValueRange } from './value-range.ts';
+import {
+  ALWAYS,
+  DAY_MINUTES,
+  intersection,
+  isEmpty,
+  later,
+  NEVER,
+  otherTimes,
+  union,
+  WEEK_MINUTES,
+  type WeekTimes,
+  windowTimes,
+} from './week-times.ts';
 
 /** A set of moments: times of the week, and the values that hold then. The key of a fact is its kind and id, such as `reading hall/temperature`. */
 export interface Situation {
@@ -14,6 +26,10 @@ export interface Situation {
 export type Situations = readonly Situation[];
 
 export const ANYTIME: Situation = { times: ALWAYS, facts: new Map() };
+/** Nothing is known about what holds. */
+export const ALWAYS_POSSIBLE: Situations = [ANYTIME];
+/** Maximum number of alternatives whose opposite is computed. */
+const MAX_NEGATED = 8;
 /** Maximum number of alternatives. Beyond it, conditions count as if they may always hold. */
 const MAX_SITUATIONS = 64;
 
@@ -63,6 +79,40 @@ function allOf(parts: readonly Situations[]): Situations {
   );
 }
 
+/** Returns the situations in which both of two sets hold. */
+export function bothOf(a: Situations, b: Situations): Situations {
+  if (b === ALWAYS_POSSIBLE) return a;
+  return a === ALWAYS_POSSIBLE ? b : allOf([a, b]).filter(isPossible);
+}
+
+/**
+ * Returns the situations some time later, within which values may change and only the time of the week is known. What is not known about a value
+ * is left out.
+ */
+export function situationsLater(situations: Situations, { least, most }: { readonly least: number; readonly most: number }): Situations {
+  if (situations === ALWAYS_POSSIBLE || most === 0) return situations;
+  const times = situations.reduce((sum, one) => union(sum, later(one.times, { least, most })), NEVER);
+  return times === ALWAYS ? ALWAYS_POSSIBLE : [{ times, facts: new Map() }];
+}
+
+/** Returns the situations in which not all of the conditions hold. If one cannot be judged, that may always be. */
+export function situationsWithout(conditions: readonly Condition[], ports: ZonePorts): Situations {
+  if (!areJudged(conditions)) return ALWAYS_POSSIBLE;
+  const situations = situationsOf(conditions, ports);
+  return situations.length > MAX_NEGATED ? ALWAYS_POSSIBLE : situations.map(without).reduce(bothOf, ALWAYS_POSSIBLE);
+}
+
+function without({ times, facts }: Situation): Situations {
+  const outside: Situation = { times: otherTimes(times), facts: new Map() };
+  const values = [...facts].map(([key, range]) => factSituation(key, otherValues(range)));
+  return [outside, ...values].filter(isPossible);
+}
+
+/** Returns whether the check knows exactly when conditions hold. It does not compute expressions and the sun. */
+export function areJudged(conditions: readonly Condition[]): boolean {
+  return simpleConditions(conditions).every(({ type }) => type !== 'expression' && type !== 'sun');
+}
+
 /** Returns the situations of one condition. One that the check cannot judge, such as an expression, may always hold. */
 function ofCondition(condition: Condition, ports: ZonePorts): Situations {
   switch (condition.type) {
@@ -74,6 +124,8 @@ function ofCondition(condition: Condition, ports: ZonePorts): Situations {
       return situationsOf(condition.conditions, ports);
     case 'or':
       return anyOf(condition.conditions.map((one) => ofCondition(one, ports)));
+    case 'not':
+      return condition.conditions.map((one) => situationsWithout([one], ports)).reduce(bothOf, ALWAYS_POSSIBLE);
     case 'flag':
       return [factSituation(`flag ${condition.flag}`, exactly(condition.is ?? true))];
     case 'reachability':

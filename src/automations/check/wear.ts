@@ -1,9 +1,10 @@
 import { deviceElement } from '../../core/devices/action-descriptions.ts';
 import type { CheckPorts } from '../automation-ports.ts';
-import type { Act } from './acts.ts';
+import type { Act, CheckedStep } from './acts.ts';
 import { type Behaviour, timesOfAct } from './behaviour.ts';
 import { deviceName, type Finding, findingOf, quotedName, timelineEntry } from './finding.ts';
 import type { Start } from './starts.ts';
+import { isEmpty } from './week-times.ts';
 
 /** Switchings per hour that a part of a kind stands for years: relays and motors wear, locks and valves run on batteries. */
 const SWITCHINGS_PER_HOUR: Readonly<Record<string, number>> = {
@@ -27,7 +28,8 @@ export function wearOf(behaviour: Behaviour, ports: CheckPorts): readonly Findin
   const runs = runsPerHour(behaviour);
   if (runs === 0) return [];
   const found = new Map<string, Finding>();
-  for (const acts of behaviour.acts.values()) {
+  for (const all of behaviour.acts.values()) {
+    const acts = all.filter((one) => !isEmpty(timesOfAct(behaviour, one)));
     const [act] = acts;
     if (!act || found.has(act.device)) continue;
     const perHour = Math.round(runs * changesPerRun(acts));
@@ -55,13 +57,41 @@ function ratePerHour({ trigger }: Start): number {
   return trigger.type === 'reading' && trigger.changes ? Infinity : 0;
 }
 
-/** Returns how often the value changes in one run, if runs follow each other: what it is at the end of a run is there at the start of the next. */
+/** Largest number of ways through choices that are looked at. Beyond it, all options count together. */
+const MAX_WAYS = 64;
+
+/**
+ * Returns how often the value changes in one run at most, if runs follow each other: what it is at the end of a run is there at the start of the
+ * next, which may go another way through the choices.
+ */
 function changesPerRun(acts: readonly Act[]): number {
-  return acts.reduce((sum, act, index) => {
-    const before = acts.at(index - 1);
-    const isChange = act.isRelative || act.becomes === undefined || before?.becomes !== act.becomes;
-    return sum + (isChange ? act.step.repeats : act.step.repeats > 1 && acts.length > 1 ? act.step.repeats - 1 : 0);
+  const ways = waysThrough(acts);
+  const ends = ways.flatMap((way) => way.at(-1) ?? []);
+  return Math.max(0, ...ways.map((way) => changesIn(way, ends)));
+}
+
+function changesIn(way: readonly Act[], ends: readonly Act[]): number {
+  return way.reduce((sum, act, index) => {
+    const before = index === 0 ? ends : way.slice(index - 1, index);
+    const isChange = act.isRelative || act.becomes === undefined || before.some(({ becomes }) => becomes !== act.becomes);
+    return sum + (isChange ? act.step.repeats : act.step.repeats > 1 && way.length > 1 ? act.step.repeats - 1 : 0);
   }, 0);
+}
+
+/** Returns the acts of each way through the choices, of which one option is done. */
+function waysThrough(acts: readonly Act[]): readonly (readonly Act[])[] {
+  const branches = acts.flatMap(({ step }) => step.branches.filter(({ isExclusive }) => isExclusive));
+  let ways: readonly (readonly Act[])[] = [acts];
+  for (const [choice, own] of Map.groupBy(branches, ({ of }) => of)) {
+    const options = [...new Set(own.map(({ option }) => option))];
+    if (ways.length * options.length > MAX_WAYS) return ways;
+    ways = ways.flatMap((way) => options.map((option) => way.filter(({ step }) => isOnWay(step, choice, option))));
+  }
+  return ways;
+}
+
+function isOnWay({ branches }: CheckedStep, choice: string, option: number): boolean {
+  return branches.every((branch) => branch.of !== choice || branch.option === option);
 }
 
 function boundOf(act: Act, { facts }: CheckPorts): number {

@@ -64,6 +64,14 @@ export function intersection(a: WeekTimes, b: WeekTimes): WeekTimes {
   return common;
 }
 
+/** Returns the minutes of the week that are not in the set. */
+export function otherTimes(times: WeekTimes): WeekTimes {
+  const edges = [0, ...times.flatMap(({ from, to }) => [from, to]), WEEK_MINUTES];
+  const gaps: Span[] = [];
+  for (let index = 0; index < edges.length; index += 2) gaps.push({ from: edges[index] ?? 0, to: edges[index + 1] ?? 0 });
+  return normal(gaps);
+}
+
 /** Returns the minutes that lie between `least` and `most` minutes after one of the given minutes. */
 export function later(times: WeekTimes, { least, most }: { readonly least: number; readonly most: number }): WeekTimes {
   if (most === 0 || times.length === 0 || times === ALWAYS) return times;

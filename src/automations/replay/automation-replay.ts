@@ -43,6 +43,8 @@ const MAX_LISTED = 100;
 const DAY_MS = 86_400_000;
 /** Number of readings, events and timers after which other work of the hub gets its turn. */
 const TURN_LENGTH = 200;
+/** Number of microtasks after which a run that only checked its conditions has ended. */
+const MICROTASKS = 8;
 /** Hours of the night, in minutes since midnight. */
 const NIGHT = { from: 60, to: 300 } as const;
 
@@ -158,6 +160,8 @@ class PlayedTime {
   /** Waits until what happens at this moment has happened, and lets the hub do its other work now and then. */
   async #rest(): Promise<void> {
     this.#sinceTurn += 1;
+    // Mostly, a condition does not hold, and the run ends at once.
+    for (let step = 0; step < MICROTASKS && !this.#played.isIdle; step++) await undefined;
     if (this.#played.isIdle && this.#sinceTurn < TURN_LENGTH) return;
     this.#sinceTurn = 0;
     this.#toPlay.signal.throwIfAborted();

@@ -1,7 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { REACHABILITIES, type Reachability } from '../../core/devices/device-model.ts';
-import type { PastReading, ReadingStore, ReadingValue } from '../../core/devices/sensor-readings.ts';
+import type { PastReading, ReadingStore, ReadingValue, SensorInfo } from '../../core/devices/sensor-readings.ts';
 import { EVENT_TYPES, type EventBus, type EventListener, type HubEvent } from '../../core/events.ts';
 import type { DeviceId, SensorId } from '../../core/ids.ts';
 import { isJsonObject, type Json, type JsonObject, objectOf } from '../../core/json.ts';
@@ -15,6 +15,12 @@ export interface PresentHome {
   readonly readings: Pick<ReadingStore, 'current'>;
   readonly devices: Pick<DeviceDirectory, 'get'>;
   readonly house: HouseState;
+}
+
+interface KnownSensor {
+  readonly info: SensorInfo;
+  /** True if its value is true or false now. */
+  readonly isSwitch: boolean;
 }
 
 /** Passes on past events to who listens, as the bus of the hub did. */
@@ -51,6 +57,7 @@ export class PastHome implements PresentHome {
   readonly #reachability = new Map<string, Reachability>();
   readonly #flags = new Map<string, Json | undefined>();
   readonly #presence = new Map<string, Presence | undefined>();
+  readonly #sensors = new Map<SensorId, KnownSensor | undefined>();
   /** Where persons are now; it holds for those of whom no change is known. */
   #isFromNow = true;
 
@@ -72,7 +79,7 @@ export class PastHome implements PresentHome {
   }
 
   takeReading({ sensor, value, atMs }: PastReading): void {
-    const info = this.#present.readings.current(sensor)?.sensor;
+    const info = this.#sensor(sensor)?.info;
     if (!info) return;
     const shown = this.#asShown(sensor, value);
     this.#values.set(sensor, { value: shown, atMs });
@@ -121,12 +128,20 @@ export class PastHome implements PresentHome {
   }
 
   #reading(id: SensorId): ReturnType<ReadingStore['current']> {
-    const now = this.#present.readings.current(id);
-    if (!now) return undefined;
-    const known = this.#values.get(id) ?? { value: null, atMs: 0 };
+    const sensor = this.#sensor(id)?.info;
+    if (!sensor) return undefined;
+    const known = this.#values.get(id);
     // A device of which no change is known answered all the time.
-    const reachability = this.#reachability.get(now.sensor.device) ?? 'reachable';
-    return { sensor: now.sensor, value: known.value, atMs: known.atMs, reachability };
+    const reachability = this.#reachability.get(sensor.device) ?? 'reachable';
+    return { sensor, value: known?.value ?? null, atMs: known?.atMs ?? 0, reachability };
+  }
+
+  #sensor(id: SensorId): KnownSensor | undefined {
+    if (this.#sensors.has(id)) return this.#sensors.get(id);
+    const now = this.#present.readings.current(id);
+    const known = now && { info: now.sensor, isSwitch: typeof now.value === 'boolean' };
+    this.#sensors.set(id, known);
+    return known;
   }
 
   #device(id: DeviceId): ReturnType<DeviceDirectory['get']> {
@@ -137,7 +152,7 @@ export class PastHome implements PresentHome {
 
   /** Returns a kept value as the sensor shows it: on and off are kept as 1 and 0. */
   #asShown(id: SensorId, value: number | string): ReadingValue {
-    return typeof this.#present.readings.current(id)?.value === 'boolean' && typeof value === 'number' ? value !== 0 : value;
+    return this.#sensor(id)?.isSwitch === true && typeof value === 'number' ? value !== 0 : value;
   }
 }
 

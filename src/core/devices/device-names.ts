@@ -1,5 +1,6 @@
 import { AtmoError } from '../errors.ts';
 import { type DeviceId, type SensorId, slug } from '../ids.ts';
+import { oncePerText } from '../lifecycle.ts';
 import type { NamedDevice } from './action-descriptions.ts';
 
 const DEVICE_ID = /^[a-z0-9][a-z0-9_-]{0,63}$/;
@@ -14,7 +15,9 @@ export function parseDeviceId(text: string): DeviceId {
 }
 
 /** Returns the text as a sensor id. For any other text, throws VALIDATION_ERROR, which names the permitted form. */
-export function parseSensorId(text: string): SensorId {
+export const parseSensorId = oncePerText(readSensorId, { maxKept: 4_096, maxLength: 256 });
+
+function readSensorId(text: string): SensorId {
   if (!SENSOR_ID.test(text)) {
     throw new AtmoError('VALIDATION_ERROR', `Sensor id ${JSON.stringify(text)} is not of the form <device id>/<reading>`);
   }

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { PastReading } from '../../core/devices/sensor-readings.ts';
+import { AtmoError } from '../../core/errors.ts';
 import type { SensorId } from '../../core/ids.ts';
 import { type Resolution, SLOT_MS } from './history-query.ts';
 
@@ -52,7 +53,7 @@ function* rawReadings(use: UseDatabase, range: PastRange, fromMs: number): Gener
     let [afterMs, afterSensor] = [startMs - 1, Number.MAX_SAFE_INTEGER];
     for (let isMore = true; isMore; ) {
       const rows = use((database) => database.prepare(sql).all(afterMs, afterSensor, untilMs));
-      yield rows.flatMap(({ ts, sensor, value }) => readingOf(range, { sensor, value, atMs: Number(ts) }));
+      yield rows.map(({ ts, sensor, value }) => readingOf(range, { sensor, value, atMs: Number(ts) }));
       const last = rows.at(-1);
       [afterMs, afterSensor] = [Number(last?.ts), Number(last?.sensor)];
       isMore = rows.length === PAGE_ROWS;
@@ -71,7 +72,7 @@ function lastBefore(database: DatabaseSync, range: PastRange): readonly PastRead
     .prepare(hours)
     .all(startMs - SLOT_LOOK_BACK_MS, startMs - HOUR_MS)
     .filter(({ sensor, value, max }) => value === max && !known.some((one) => one.sensor === sensor));
-  return [...known, ...steady].flatMap(({ at, sensor, value }) => readingOf(range, { sensor, value, atMs: Number(at) }));
+  return [...known, ...steady].map(({ at, sensor, value }) => readingOf(range, { sensor, value, atMs: Number(at) }));
 }
 
 /** Reads slots as readings. Of a slot with two values, the one that is nearer to the value before comes first. */
@@ -91,10 +92,9 @@ class SlotReadings {
     const sql = `SELECT slot, sensor, min, max FROM rollup_5min
       WHERE slot >= ? AND slot < ? AND sensor IN (${listOf(this.#range)}) ORDER BY slot`;
     const rows = database.prepare(sql).all(startMs, endMs);
-    const readings = rows.flatMap(({ slot, sensor, min, max }) => {
-      const id = this.#range.sensors.get(Number(sensor));
-      return id === undefined ? [] : this.#readingsOf(id, Number(slot), [Number(min), Number(max)]);
-    });
+    const readings = rows.flatMap(({ slot, sensor, min, max }) =>
+      this.#readingsOf(idOf(this.#range, sensor), Number(slot), [Number(min), Number(max)]),
+    );
     return readings.sort((a, b) => a.atMs - b.atMs);
   }
 
@@ -112,9 +112,15 @@ interface StoredReading {
   readonly atMs: number;
 }
 
-function readingOf({ sensors }: PastRange, { sensor, value, atMs }: StoredReading): readonly PastReading[] {
-  const id = sensors.get(Number(sensor));
-  return id === undefined ? [] : [{ sensor: id, atMs, value: typeof value === 'string' ? value : Number(value), isSlot: false }];
+function readingOf(range: PastRange, { sensor, value, atMs }: StoredReading): PastReading {
+  return { sensor: idOf(range, sensor), atMs, value: typeof value === 'string' ? value : Number(value), isSlot: false };
+}
+
+/** Returns the id of a sensor. The query returns only rows of the sensors in the range. */
+function idOf({ sensors }: PastRange, number: unknown): SensorId {
+  const id = sensors.get(Number(number));
+  if (id === undefined) throw new AtmoError('INTERNAL_ERROR', `The history has a sensor ${number} that was not asked for`);
+  return id;
 }
 
 /** Returns the numbers of the sensors for SQL. A joined table would make SQLite look at all rows of each sensor. */

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { checkAutomation } from '../../../src/automations/check/automation-check.ts';
 import { seededRandom } from '../../seeded-random.ts';
 import { automation, daysFromNow, homePorts } from './home-fixture.ts';
-import { type MadePair, makePairs } from './pair-generator.ts';
+import { makePairs } from './pair-generator.ts';
+import type { MadePair } from './pair-parts.ts';
 
 const SEED = Number(process.env.ATMO_SEED ?? 20260105);
 const PAIRS = 400;

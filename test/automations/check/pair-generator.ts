@@ -1,96 +1,24 @@
-import type { JsonObject } from '../../../src/core/json.ts';
-import { ROOMS } from './home-plan.ts';
-
-/** An automation as its author writes it, with what it may do; `endsInDays` if its permissions end. */
-interface Written {
-  readonly config: JsonObject;
-  readonly permissions?: readonly string[];
-  readonly endsInDays?: number;
-}
-
-/** A pair whose truth is known, because it was made so. `kind` is the problem that it has, or nearly has. */
-export interface MadePair {
-  readonly kind: string;
-  readonly isConflict: boolean;
-  /** What kind of pair it is, for the report of a mistake. */
-  readonly made: string;
-  readonly living: Written;
-  readonly candidate: Written;
-  readonly rules?: string;
-}
-
-/** Choices that look random and are the same for the same seed. */
-class Dice {
-  readonly #random: () => number;
-
-  constructor(random: () => number) {
-    this.#random = random;
-  }
-
-  whole(from: number, to: number): number {
-    return from + Math.floor(this.#random() * (to - from + 1));
-  }
-
-  of<T>(list: readonly T[]): T {
-    return list[this.whole(0, list.length - 1)] as T;
-  }
-
-  /** Two different items. */
-  two<T>(list: readonly T[]): readonly [T, T] {
-    const first = this.of(list);
-    return [first, this.of(list.filter((one) => one !== first))];
-  }
-
-  /** Returns the two in either order. */
-  either<T>(a: T, b: T): readonly [T, T] {
-    return this.whole(0, 1) === 0 ? [a, b] : [b, a];
-  }
-
-  clock(fromHour: number, toHour: number): string {
-    return clock(this.whole(fromHour * 60, toHour * 60 + 59));
-  }
-}
-
-function clock(minute: number): string {
-  const two = (part: number) => String(part).padStart(2, '0');
-  return `${two(Math.floor(minute / 60) % 24)}:${two(minute % 60)}`;
-}
-
-type Maker = (dice: Dice) => Omit<MadePair, 'kind' | 'isConflict'>;
-interface Makers {
-  readonly conflicting: readonly Maker[];
-  readonly harmless: readonly Maker[];
-}
-
-const at = (time: string, days?: readonly string[]): JsonObject => ({ type: 'time', at: time, ...(days && { days: [...days] }) });
-const between = (after: string, before: string, days?: readonly string[]): JsonObject => ({
-  type: 'time',
-  after,
-  before,
-  ...(days && { days: [...days] }),
-});
-const reading = (sensor: string, comparison: JsonObject): JsonObject => ({ type: 'reading', sensor_id: sensor, ...comparison });
-const press = (room: string, event = 'InitialPress'): JsonObject => ({ type: 'device_event', device_id: `${room}-button`, event });
-const does = (tool: string, params: JsonObject = {}): JsonObject => ({ tool: `matter:${tool}`, params });
-const written = (trigger: JsonObject | readonly JsonObject[], actions: readonly JsonObject[], more: JsonObject = {}): Written => ({
-  config: { trigger: trigger as JsonObject, actions, ...more },
-});
-const lamp = (room: string, word: 'on' | 'off') => does(`${room}_lamp_turn_${word}`);
-const plug = (room: string, word: 'on' | 'off') => does(`${room}_plug_turn_${word}`);
-/** An automation that has nothing to do with any other. */
-const bystander = (dice: Dice): Written => written(at(dice.clock(2, 4), ['tue']), [does('attic_cover_close')]);
-const alone = (dice: Dice, made: string, candidate: Written, rules?: string) => ({
-  made,
-  living: bystander(dice),
-  candidate,
-  ...(rules !== undefined && { rules }),
-});
-const paired = (dice: Dice, made: string, a: Written, b: Written) => {
-  const [living, candidate] = dice.either(a, b);
-  return { made, living, candidate };
-};
-/** Rooms without the attic, in which the bystander acts. */
-const USED = ROOMS.slice(0, 5);
+import { BRANCHES } from './branch-makers.ts';
+import {
+  alone,
+  at,
+  between,
+  clock,
+  Dice,
+  does,
+  every,
+  is,
+  lamp,
+  type MadePair,
+  type Makers,
+  paired,
+  plug,
+  press,
+  quietRule,
+  reading,
+  USED,
+  written,
+} from './pair-parts.ts';
 
 const OPPOSITE: Makers = {
   conflicting: [
@@ -223,8 +151,6 @@ const OPPOSITE: Makers = {
   ],
 };
 
-const is = (room: string, thing: 'lamp' | 'plug', on: boolean) => reading(`${room}-${thing}/is_on`, { equals: on });
-
 const LOOP: Makers = {
   conflicting: [
     (dice) => {
@@ -321,7 +247,6 @@ const LOOP: Makers = {
   ],
 };
 
-const every = (seconds: number): JsonObject => ({ type: 'every', seconds });
 const WEAR: Makers = {
   conflicting: [
     (dice) => alone(dice, 'a plug toggled each minute', written(every(dice.whole(60, 200)), [does(`${dice.of(USED)}_plug_toggle`)])),
@@ -606,8 +531,6 @@ const NIGHT: Makers = {
   ],
 };
 
-const quietRule = (device: string, from: string, to: string, days = '') =>
-  `rules:\n  - name: quiet\n    effect: deny\n    when: { device: ${device}, time: { from: '${from}', to: '${to}' }${days} }`;
 const RULES: Makers = {
   conflicting: [
     (dice) => {
@@ -687,15 +610,21 @@ const RULES: Makers = {
   ],
 };
 
+/** Returns the makers with those of automations that choose, wait and do things at the same time. */
+function withBranches(kind: string, { conflicting, harmless }: Makers): Makers {
+  const more = BRANCHES[kind];
+  return { conflicting: [...conflicting, ...(more?.conflicting ?? [])], harmless: [...harmless, ...(more?.harmless ?? [])] };
+}
+
 const KINDS: Readonly<Record<string, Makers>> = {
-  opposite_effects: OPPOSITE,
-  loop: LOOP,
-  wear: WEAR,
+  opposite_effects: withBranches('opposite_effects', OPPOSITE),
+  loop: withBranches('loop', LOOP),
+  wear: withBranches('wear', WEAR),
   never_holds: NEVER_HOLDS,
   never_comes: NEVER_COMES,
   permission: PERMISSION,
-  waits_at_night: NIGHT,
-  refused_by_rule: RULES,
+  waits_at_night: withBranches('waits_at_night', NIGHT),
+  refused_by_rule: withBranches('refused_by_rule', RULES),
 };
 
 /** Makes pairs of all kinds in turn, half of them with the problem and half of them nearly. */

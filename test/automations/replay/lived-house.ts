@@ -123,7 +123,7 @@ export class LivedHouse implements AsyncDisposable {
 
   replay(config: JsonObject, days = 30) {
     const principal = { id: 'auto', kind: 'agent', permissions: PERMISSIONS } as const;
-    return this.replayer().replay(parseAutomation(config, validator), principal, { days, signal: AbortSignal.timeout(60_000) });
+    return this.replayer().replay(parseAutomation(config, validator), principal, { days, signal: AbortSignal.timeout(300_000) });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
