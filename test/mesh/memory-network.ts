@@ -67,6 +67,9 @@ export class MemoryNetwork {
     return this.#groupOf !== undefined && this.#groupOf(from) !== this.#groupOf(to);
   }
 
+  /** Called with everything that one end of a connection sends. A simulation overrides it to note the messages. */
+  sends(_from: string, _to: string, _message: WireMessage): void {}
+
   isGossipLost(): boolean {
     return this.#gossipLoss > 0 && this.#random() < this.#gossipLoss;
   }
@@ -154,7 +157,9 @@ export class PipeEnd {
 
   send(message: WireMessage): void {
     if (this.#isClosed) return;
-    if (message.type === 'gossip' && this.#parts.network.isGossipLost()) return;
+    const { network, local, remote } = this.#parts;
+    network.sends(local, remote, message);
+    if (message.type === 'gossip' && network.isGossipLost()) return;
     this.#transmit(message);
   }
 

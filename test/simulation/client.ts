@@ -1,0 +1,73 @@
+import type { Draw } from './draw.ts';
+import type { EventQueue } from './event-queue.ts';
+import type { SimulatedAnswer, SimulatedMachine, SimulatedRequest } from './simulated-machine.ts';
+import type { SimulatedProcess } from './simulated-process.ts';
+
+/** What a client waits for at most beyond the deadline of its call, in milliseconds. */
+const PATIENCE_MS = 5_000;
+
+interface Sending extends Omit<SimulatedRequest, 'signal'> {
+  readonly timeoutMs: number;
+  /** The client leaves after so many milliseconds, if there is no answer yet. */
+  readonly leavesAfterMs?: number;
+  readonly onArrival?: () => void;
+  readonly onLeft?: () => void;
+}
+
+/** The program of a person or an agent, which reaches hubs over a network with delays. */
+export class SimulatedClient {
+  readonly process: SimulatedProcess;
+  readonly #queue: EventQueue;
+  readonly #draw: Draw;
+
+  constructor(queue: EventQueue, process: SimulatedProcess, draw: Draw) {
+    this.process = process;
+    this.#queue = queue;
+    this.#draw = draw;
+  }
+
+  /** The answer of a hub; undefined if none comes, because the hub or the client ended before. */
+  send(
+    machine: SimulatedMachine,
+    { timeoutMs, leavesAfterMs, onArrival, onLeft, ...request }: Sending,
+  ): Promise<SimulatedAnswer | undefined> {
+    const { promise, resolve } = Promise.withResolvers<SimulatedAnswer | undefined>();
+    const left = new AbortController();
+    this.process.after(leavesAfterMs ?? timeoutMs + PATIENCE_MS, () => {
+      resolve(undefined);
+      this.#at(machine, () => {
+        onLeft?.();
+        left.abort();
+      });
+    });
+    this.#at(machine, () => {
+      onArrival?.();
+      void machine.ask({ ...request, signal: left.signal }).then(
+        (answer) => this.#deliver(() => resolve(answer)),
+        () => undefined,
+      );
+    });
+    return promise;
+  }
+
+  /** Waits in the client. */
+  pause(ms: number): Promise<void> {
+    return new Promise((resolve) => this.process.after(ms, resolve, 'pause'));
+  }
+
+  /** Does something in the process of a hub, after the delay of the network, if the hub still runs. */
+  #at(machine: SimulatedMachine, work: () => void): void {
+    if (!machine.isRunning) return;
+    const owner = machine.process;
+    this.#queue.schedule({ dueMs: this.#arrivalMs(), owner, kind: `${this.process.name}>` }, () => machine.isRunning && owner.run(work));
+  }
+
+  #deliver(work: () => void): void {
+    const owner = this.process;
+    this.#queue.schedule({ dueMs: this.#arrivalMs(), owner, kind: 'answer' }, () => owner.run(work));
+  }
+
+  #arrivalMs(): number {
+    return this.#queue.nowMs + this.#draw.between(0.3, 12);
+  }
+}

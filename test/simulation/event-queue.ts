@@ -1,0 +1,120 @@
+/** Who an event belongs to: a process of the simulated world. */
+export interface EventOwner {
+  readonly name: string;
+  /** After the end of a process, none of its events happens. */
+  readonly isAlive: boolean;
+  /** Until this time the process stands still: its events wait. */
+  readonly standsUntilMs: number;
+}
+
+/** One event of the simulated world. */
+interface SimulatedEvent {
+  dueMs: number;
+  /** Orders events that are due at the same time. */
+  readonly sequence: number;
+  readonly owner: EventOwner;
+  readonly kind: string;
+  readonly run: () => void;
+  isCancelled: boolean;
+}
+
+/** When and for whom something happens; `kind` is for the trace. */
+export interface EventPlan {
+  readonly dueMs: number;
+  readonly owner: EventOwner;
+  readonly kind: string;
+}
+
+/** Node's own function: the simulation replaces the global one. */
+const realImmediate = setImmediate;
+
+/** All events of the simulated world, in the order of their time. It is the only thing that moves the time. */
+export class EventQueue {
+  /** Milliseconds of the world since its begin. */
+  nowMs = 0;
+  eventCount = 0;
+  readonly #heap: SimulatedEvent[] = [];
+  readonly #onEvent: (event: EventPlan) => void;
+  #sequence = 0;
+
+  constructor(onEvent: (event: EventPlan) => void) {
+    this.#onEvent = onEvent;
+  }
+
+  /** Plans an event, not before now. The returned function cancels it. */
+  schedule(plan: EventPlan, run: () => void): () => void {
+    const event = { ...plan, dueMs: Math.max(plan.dueMs, this.nowMs), sequence: this.#sequence++, run, isCancelled: false };
+    this.#push(event);
+    return () => {
+      event.isCancelled = true;
+    };
+  }
+
+  /** Runs the events up to a time, each one after all promises of the one before have gone on. Stops early if `isDone` returns true. */
+  async run(untilMs: number, isDone: () => boolean = () => false): Promise<void> {
+    await settled();
+    while (!isDone()) {
+      const first = this.#heap[0];
+      if (!first || first.dueMs > untilMs) break;
+      this.#pop();
+      if (this.#happen(first)) await settled();
+    }
+    if (!isDone()) this.nowMs = untilMs;
+  }
+
+  /** Returns whether the event took place. */
+  #happen(event: SimulatedEvent): boolean {
+    if (event.isCancelled || !event.owner.isAlive) return false;
+    if (event.owner.standsUntilMs > event.dueMs) {
+      // The order of the waiting events stays, since each keeps its number.
+      event.dueMs = event.owner.standsUntilMs;
+      this.#push(event);
+      return false;
+    }
+    this.nowMs = event.dueMs;
+    this.eventCount += 1;
+    this.#onEvent(event);
+    event.run();
+    return true;
+  }
+
+  #push(event: SimulatedEvent): void {
+    const heap = this.#heap;
+    let index = heap.push(event) - 1;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      const above = heap[parent];
+      if (!above || !isBefore(event, above)) break;
+      heap[index] = above;
+      index = parent;
+    }
+    heap[index] = event;
+  }
+
+  #pop(): void {
+    const heap = this.#heap;
+    const last = heap.pop();
+    if (!last || heap.length === 0) return;
+    let index = 0;
+    for (let child = this.#earlierChild(index); child && isBefore(child.event, last); child = this.#earlierChild(index)) {
+      heap[index] = child.event;
+      index = child.index;
+    }
+    heap[index] = last;
+  }
+
+  #earlierChild(index: number): { readonly index: number; readonly event: SimulatedEvent } | undefined {
+    const [left, right] = [this.#heap[2 * index + 1], this.#heap[2 * index + 2]];
+    if (left && right && isBefore(right, left)) return { index: 2 * index + 2, event: right };
+    return left && { index: 2 * index + 1, event: left };
+  }
+}
+
+function isBefore(event: SimulatedEvent, other: SimulatedEvent): boolean {
+  return event.dueMs < other.dueMs || (event.dueMs === other.dueMs && event.sequence < other.sequence);
+}
+
+/** Resolves when all promises have gone on that can go on without another event: Node empties both of its queues before the next turn. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => realImmediate(resolve));
+}

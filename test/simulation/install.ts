@@ -1,0 +1,3 @@
+import { installPlatform } from './simulated-platform.ts';
+
+installPlatform();

@@ -1,0 +1,38 @@
+import { BrokenInvariant } from '../broken-invariant.ts';
+import type { Effect, Ledger } from '../ledger.ts';
+import type { SimulatedMachine } from '../simulated-machine.ts';
+
+const PAGE_ROWS = 1_000;
+
+interface Row {
+  readonly seq: number;
+  readonly kind: string;
+  readonly trace?: string;
+  readonly request?: string;
+}
+
+/**
+ * Checks the audit log of a hub: its chain verifies, and each effect of the machine has the intent of its call in it. Throws
+ * BrokenInvariant.
+ */
+export async function checkAudit(machine: SimulatedMachine, { effects }: Ledger): Promise<void> {
+  const { intact, problem } = await machine.asOwner('verify_audit');
+  if (!intact) throw new BrokenInvariant('the chain verifies', `${machine.name}: ${JSON.stringify(problem)}`, [machine.name]);
+  const intended = new Set((await rowsOf(machine)).filter(({ kind }) => kind === 'intent').map(({ request }) => request));
+  const missing = effects.find((effect) => effect.machine === machine.name && !intended.has(effect.requestId));
+  if (missing) throw lostRow(missing);
+}
+
+function lostRow({ machine, requestId, trace, tool }: Effect): BrokenInvariant {
+  return new BrokenInvariant('each effect is in the chain', `${tool} of ${requestId} on ${machine} is not`, [trace, requestId]);
+}
+
+async function rowsOf(machine: SimulatedMachine): Promise<readonly Row[]> {
+  const all: Row[] = [];
+  for (let before: number | undefined; ; ) {
+    const { rows, next_before: next } = await machine.asOwner('read_audit', { limit: PAGE_ROWS, ...(before && { before }) });
+    all.push(...rows);
+    if (next === undefined) return all;
+    before = next;
+  }
+}

@@ -1,0 +1,90 @@
+import { BrokenInvariant } from '../broken-invariant.ts';
+import type { Attempt, Effect, Ledger } from '../ledger.ts';
+
+/** The kind of device of which every command needs an approval. */
+export const GUARDED = 'lock';
+
+/** The kind of device of which a command may be repeated. */
+export const REPEATABLE = 'light';
+
+/** What the checks of an effect need to know. */
+export interface EffectFacts {
+  readonly ledger: Ledger;
+  readonly effect: Effect;
+  readonly attempt: Attempt;
+  /** Id of the hub of a machine. */
+  readonly hubIdOf: (machine: string) => string;
+  /** Since when all hubs run and reach each other, milliseconds of the world; undefined while a fault lasts. */
+  readonly calmSinceMs: number | undefined;
+}
+
+/** Longest time after which a revocation holds on every hub that can be reached, in milliseconds. */
+const REVOCATION_BOUND_MS = 60_000;
+/** Longest time after which a hub on the way learns that the client of a call has left, in milliseconds. */
+const CANCEL_BOUND_MS = 1_000;
+
+/** The invariants of effects. Each one throws BrokenInvariant. */
+export const EFFECT_INVARIANTS: Readonly<Record<string, (facts: EffectFacts) => void>> = {
+  'an effect happens at most once for an idempotency key, unless it may be repeated': ({ ledger, effect, attempt }) => {
+    if (kindOf(effect) === REPEATABLE) return;
+    const key = `${attempt.agent} ${attempt.key}`;
+    const first = ledger.firstEffects.get(key);
+    if (first)
+      fail('an effect happens at most once', { effect, attempt }, `it happened for ${first.trace} at ${first.atMs}`, [first.trace]);
+    ledger.firstEffects.set(key, effect);
+  },
+  'an effect happens only for a call that may have one': ({ effect, attempt }) => {
+    if (attempt.forbidden !== undefined) fail('nothing forbidden happens', { effect, attempt }, attempt.forbidden);
+  },
+  'an effect is what was asked for': ({ effect, attempt }) => {
+    const isSame = effect.tool === attempt.tool && effect.params === attempt.params;
+    if (!isSame) fail('an effect is what was asked for', { effect, attempt }, `${effect.tool} ${effect.params} was done`);
+  },
+  'an effect happens before the deadline of its call': ({ effect, attempt }) => {
+    const deadlineMs = (attempt.arrivedMs ?? Number.NEGATIVE_INFINITY) + attempt.timeoutMs;
+    if (effect.atMs > deadlineMs)
+      fail('nothing happens late', { effect, attempt }, `the deadline was ${effect.atMs - deadlineMs} ms before`);
+  },
+  'an effect happens before its client leaves': ({ effect, attempt, calmSinceMs }) => {
+    if (attempt.leftMs === undefined) return;
+    const isHere = effect.machine === attempt.entry;
+    const isBounded = isHere || (calmSinceMs !== undefined && calmSinceMs < attempt.leftMs);
+    const boundMs = isHere ? 0 : CANCEL_BOUND_MS;
+    if (isBounded && effect.atMs > attempt.leftMs + boundMs)
+      fail('nothing happens for who left', { effect, attempt }, 'the client had left');
+  },
+  'the token of the caller permits the effect': ({ effect, attempt }) => {
+    const needed = `${kindOf(effect)}:use`;
+    if (!attempt.token.permissions.includes(needed)) fail('nothing happens without permission', { effect, attempt }, `it takes ${needed}`);
+  },
+  'no effect happens for a revoked token': ({ effect, attempt, calmSinceMs }) => {
+    const { revokedMs, issuer } = attempt.token;
+    if (revokedMs === undefined) return;
+    const isHere = effect.machine === issuer;
+    const knownMs = revokedMs + (isHere ? 0 : REVOCATION_BOUND_MS);
+    const isBounded = isHere || (calmSinceMs !== undefined && calmSinceMs < revokedMs);
+    if (isBounded && effect.atMs > knownMs) fail('a revocation holds', { effect, attempt }, `the token was revoked at ${revokedMs}`);
+  },
+  'an approval is used once, for exactly what was approved': ({ ledger, effect, attempt, hubIdOf }) => {
+    if (kindOf(effect) !== GUARDED) return;
+    const { machine, tool, params } = effect;
+    const { agent: name, token } = attempt;
+    const agent = token.issuer === machine ? name : `${name}@${hubIdOf(token.issuer)}`;
+    const used = ledger.useApproval({ machine, agent, tool, params });
+    if (used === undefined) fail('nothing dangerous happens without approval', { effect, attempt }, `nobody approved it for ${agent}`);
+  },
+};
+
+function kindOf({ tool }: Effect): string {
+  return tool.replace(/^sim:|_.*$/g, '');
+}
+
+function fail(
+  invariant: string,
+  { effect, attempt }: Pick<EffectFacts, 'effect' | 'attempt'>,
+  problem: string,
+  more: readonly string[] = [],
+): never {
+  const what = `${effect.tool} ${effect.params} on ${effect.machine} for ${attempt.agent} at ${effect.atMs} ms`;
+  throw new BrokenInvariant(invariant, `${what}, although ${problem}`, [attempt.trace, effect.requestId, attempt.token.id, ...more]);
+}

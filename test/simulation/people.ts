@@ -1,0 +1,105 @@
+import { readApproverKey, signedDecision } from '../../src/cli/identity/approver-key.ts';
+import { canonicalJson } from '../../src/codec/canonical-json.ts';
+import type { SimulatedAgent } from './agents.ts';
+import { SimulatedClient } from './client.ts';
+import { Draw } from './draw.ts';
+import { DEVICE_KINDS } from './simulated-devices.ts';
+import type { SimulatedMachine } from './simulated-machine.ts';
+import { SimulatedProcess } from './simulated-process.ts';
+import type { World } from './world.ts';
+
+const LOOKS_EVERY_MS = 40_000;
+const TOKEN_CHANGES_MS = 3 * 3_600_000;
+const TIMEOUT_MS = 10_000;
+
+/** The owner of a hub, who gives agents tokens, takes them back, and decides about their calls. */
+export class SimulatedOwner {
+  readonly #world: World;
+  readonly #machine: SimulatedMachine;
+  readonly #agents: readonly SimulatedAgent[];
+  readonly #client: SimulatedClient;
+  readonly #draw: Draw;
+
+  constructor(
+    world: World,
+    machine: SimulatedMachine,
+    { seed, agents }: { readonly seed: number; readonly agents: readonly SimulatedAgent[] },
+  ) {
+    this.#world = world;
+    this.#machine = machine;
+    this.#agents = agents;
+    const process = new SimulatedProcess(world.queue, { name: `owner of ${machine.name}`, seed });
+    this.#draw = new Draw(process.random);
+    this.#client = new SimulatedClient(world.queue, process, this.#draw);
+  }
+
+  start(): void {
+    this.#client.process.run(() => {
+      void this.#decide();
+      for (const agent of this.#agents) void this.#manage(agent);
+    });
+  }
+
+  /** Decides about calls until the world ends. */
+  async #decide(): Promise<void> {
+    for (;;) {
+      await this.#client.pause(this.#draw.pause(LOOKS_EVERY_MS));
+      const listed = await this.#call('list_approvals', { state: 'pending' });
+      for (const request of listed?.approvals ?? []) await this.#answer(request);
+    }
+  }
+
+  async #answer(request: ReturnType<typeof JSON.parse>): Promise<void> {
+    if (this.#draw.chance(0.1)) return;
+    const decision = this.#draw.chance(0.8) ? 'approve' : 'deny';
+    const body = signedDecision(request, { decision, person: 'owner', key: readApproverKey(this.#machine.ownerKeyFile) });
+    const { approval_id: id, agent_id: agent, tool, params } = request;
+    const approval = { id, machine: this.#machine.name, agent, tool: tool.replace(/@.*/, ''), params: canonicalJson(params) };
+    // It counts from now on, since the answer of the hub may be lost.
+    if (decision === 'approve') this.#world.ledger.approve(approval);
+    this.#world.note(this.#client.process.name, `answers ${id} of ${agent} for ${tool} ${approval.params}: ${decision}`);
+    await this.#send(`/api/v1/approvals/${id}`, body);
+  }
+
+  /** Gives an agent a token, and takes it back from time to time. */
+  async #manage(agent: SimulatedAgent): Promise<void> {
+    for (;;) {
+      if (!agent.token) await this.#giveToken(agent);
+      await this.#client.pause(agent.token ? this.#draw.pause(TOKEN_CHANGES_MS) : TIMEOUT_MS);
+      if (agent.token) await this.#takeToken(agent);
+    }
+  }
+
+  async #giveToken(agent: SimulatedAgent): Promise<void> {
+    const permissions = DEVICE_KINDS.filter(() => this.#draw.chance(0.7)).map((kind) => `${kind}:use`);
+    if (permissions.length === 0) return;
+    const minted = await this.#call('mint_token', { agent_id: agent.plan.name, permissions });
+    if (!minted) return;
+    const { token: text, token_id: id } = minted;
+    agent.token = { id, text, agent: agent.plan.name, issuer: this.#machine.name, permissions };
+    this.#world.note(this.#client.process.name, `gives ${agent.plan.name} the token ${id} for ${permissions}`);
+  }
+
+  async #takeToken(agent: SimulatedAgent): Promise<void> {
+    const { token } = agent;
+    if (!token) return;
+    const answer = await this.#call('revoke_token', { token_id: token.id });
+    if (answer?.revoked !== true) return;
+    token.revokedMs = this.#world.queue.nowMs;
+    this.#world.note(this.#client.process.name, `has revoked the token ${token.id} of ${agent.plan.name}`);
+    agent.token = undefined;
+    agent.formerTokens.push(token);
+  }
+
+  /** The result of a tool; undefined if it failed or no answer came. */
+  async #call(tool: string, params: object): Promise<ReturnType<typeof JSON.parse> | undefined> {
+    const body = await this.#send(`/api/v1/tools/${tool}/invoke`, params);
+    return body?.status === 'success' ? body.result : undefined;
+  }
+
+  async #send(path: string, body: object): Promise<ReturnType<typeof JSON.parse> | undefined> {
+    if (!this.#machine.isRunning) return undefined;
+    const answer = await this.#client.send(this.#machine, { path, token: this.#machine.ownerToken, body, timeoutMs: TIMEOUT_MS });
+    return answer?.body;
+  }
+}

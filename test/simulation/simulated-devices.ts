@@ -1,0 +1,75 @@
+import { canonicalJson } from '../../src/codec/canonical-json.ts';
+import { AtmoError } from '../../src/core/errors.ts';
+import type { Json, JsonObject } from '../../src/core/json.ts';
+import { normalizeDefinition } from '../../src/tools/definition/public-definition.ts';
+import type { RegisteredTool, ToolContext } from '../../src/tools/definition/tool-definition.ts';
+import { toolId } from '../../src/tools/definition/tool-names.ts';
+import { GUARDED, REPEATABLE } from './invariants/effect-invariants.ts';
+import type { Effect } from './ledger.ts';
+import { currentProcess } from './simulated-process.ts';
+
+/** What simulated devices are: a light takes the same command twice, a feeder must not, a lock needs an approval. */
+export const DEVICE_KINDS = [REPEATABLE, 'feeder', GUARDED] as const;
+export type DeviceKind = (typeof DEVICE_KINDS)[number];
+
+/** How a device answers a command. */
+export interface DeviceMood {
+  /** Milliseconds until it answers. */
+  readonly answersAfterMs: number;
+  /** It does what it is told, and never says so. */
+  readonly isSilent: boolean;
+  /** It is being restarted: it does nothing and answers nothing. */
+  readonly isOff: boolean;
+}
+
+interface DeviceParts {
+  readonly machine: string;
+  readonly mood: () => DeviceMood;
+  readonly onEffect: (effect: Omit<Effect, 'atMs'>) => void;
+}
+
+/** Name of the tool with which a machine controls its device of a kind. */
+export function deviceTool(kind: DeviceKind, machine: string): string {
+  return `sim:${kind}_${machine.replaceAll('-', '_')}`;
+}
+
+/** The tools of a machine with which it controls its simulated devices. */
+export function deviceTools(parts: DeviceParts): readonly RegisteredTool[] {
+  return DEVICE_KINDS.map((kind) => toolOf(kind, parts));
+}
+
+function toolOf(kind: DeviceKind, parts: DeviceParts): RegisteredTool {
+  const name = deviceTool(kind, parts.machine);
+  const permission = `${kind}:use`;
+  const definition = normalizeDefinition({
+    name: name.slice('sim:'.length),
+    namespace: 'sim',
+    description: `Sends a command to the ${kind} of ${parts.machine}`,
+    parameters: { type: 'object', properties: { value: { type: 'integer', description: 'What it is set to' } }, required: ['value'] },
+    requires: { permissions: [permission] },
+    execution: { side_effects: true, idempotent: kind === REPEATABLE, timeout_ms: 30_000 },
+  });
+  return {
+    id: toolId(definition),
+    definition,
+    effects: () => [{ permission, risk: kind === GUARDED ? 'dangerous' : 'low', target: name }],
+    handler: (params, context) => command({ ...parts, tool: name }, params, context),
+  };
+}
+
+async function command(parts: DeviceParts & { readonly tool: string }, params: JsonObject, context: ToolContext): Promise<Json> {
+  context.confirm();
+  const { machine, tool } = parts;
+  const { answersAfterMs, isSilent, isOff } = parts.mood();
+  const { traceId: trace, requestId } = context;
+  if (!isOff) parts.onEffect({ machine, tool, params: canonicalJson(params), trace, requestId });
+  if (isSilent || isOff) return await unknownOutcome(context.signal);
+  await new Promise<void>((resolve) => currentProcess()?.after(answersAfterMs, resolve, 'device'));
+  return { ok: true };
+}
+
+/** Waits until the call ends. Nobody knows then whether the device has done what it was told. */
+function unknownOutcome(signal: AbortSignal): Promise<never> {
+  const problem = new AtmoError('OUTCOME_UNKNOWN', 'The device has not answered; read its state before calling again');
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(problem), { once: true }));
+}

@@ -1,0 +1,115 @@
+import fs from 'node:fs';
+import fsPromises from 'node:fs/promises';
+import { registerHooks } from 'node:module';
+import { DatabaseSync, StatementSync } from 'node:sqlite';
+import timers from 'node:timers';
+import { currentProcess } from './simulated-process.ts';
+
+type Call = (...given: unknown[]) => unknown;
+
+/** The functions of `node:fs` that change the disk. */
+const WRITES = ['writeSync', 'writeFileSync', 'fsyncSync', 'fdatasyncSync', 'renameSync', 'rmSync', 'rmdirSync', 'mkdirSync'] as const;
+const MORE_WRITES = ['copyFileSync', 'unlinkSync', 'truncateSync', 'ftruncateSync', 'chmodSync', 'appendFileSync', 'mkdtempSync'] as const;
+/** The functions of `node:fs/promises` that the hub uses. Each has a synchronous function of the same name. */
+const PROMISED = ['readFile', 'writeFile', 'mkdir', 'mkdtemp', 'rm', 'readdir', 'stat', 'lstat', 'rename', 'cp', 'copyFile'] as const;
+const MORE_PROMISED = ['unlink', 'access', 'statfs', 'realpath', 'chmod', 'appendFile'] as const;
+const BOOT_ID = '/proc/sys/kernel/random/boot_id';
+/** A disk of a board takes this many milliseconds for a sync, at least and at most. */
+const SYNC_MS = [1, 40] as const;
+const ACCESS_MS = [0.05, 2] as const;
+
+/**
+ * Makes all files synchronous, and their promises events of the simulated world, since the threads of Node.js have no order of their own. A
+ * killed process writes nothing.
+ */
+export function installFiles(): void {
+  const real = { readFileSync: fs.readFileSync as Call, openSync: fs.openSync as Call };
+  for (const name of [...WRITES, ...MORE_WRITES]) gate(fs, name);
+  for (const name of [...PROMISED, ...MORE_PROMISED]) {
+    const synchronous = Reflect.get(fs, `${name}Sync`) as Call;
+    Reflect.set(fsPromises, name, async (...given: unknown[]) => {
+      await access(ACCESS_MS);
+      return Reflect.apply(synchronous, fs, given);
+    });
+  }
+  Reflect.set(fs, 'readFileSync', (...given: unknown[]) =>
+    given[0] === BOOT_ID ? bootId(given) : Reflect.apply(real.readFileSync, fs, given),
+  );
+  Reflect.set(fsPromises, 'open', async (...given: unknown[]) => {
+    await access(ACCESS_MS);
+    return new SimulatedFileHandle(Reflect.apply(real.openSync, fs, given) as number);
+  });
+  gate(DatabaseSync.prototype, 'exec');
+  for (const name of ['run', 'get', 'all'] as const) gate(StatementSync.prototype, name);
+  replaceSqlite();
+}
+
+function bootId(given: readonly unknown[]): unknown {
+  const { bootId: id = 'none' } = currentProcess() ?? {};
+  return given.length > 1 ? id : Buffer.from(id);
+}
+
+/** Has a function refuse what a killed process asks for. */
+function gate(target: object, name: string): void {
+  const real = Reflect.get(target, name) as Call;
+  Reflect.set(target, name, function gated(this: unknown, ...given: unknown[]) {
+    const process = currentProcess();
+    process?.requireAlive();
+    process?.beforeWrite();
+    return Reflect.apply(real, this, given);
+  });
+}
+
+/** Waits as long as the disk takes. */
+function access([leastMs, mostMs]: readonly [number, number]): Promise<void> {
+  const process = currentProcess();
+  const delayMs = leastMs + (process?.random() ?? 0) * (mostMs - leastMs);
+  return new Promise((resolve) => (process ? process.after(delayMs, resolve, 'disk') : timers.setTimeout(resolve)));
+}
+
+/** Waits as long as a sync of the disk takes. */
+export function untilSynced(): Promise<void> {
+  return access(SYNC_MS);
+}
+
+/** Has every module import SQLite from the simulation. Node.js cannot replace the exports of this module in another way. */
+function replaceSqlite(): void {
+  const url = new URL('./simulated-sqlite.ts', import.meta.url).href;
+  registerHooks({
+    resolve: (specifier, context, next) => {
+      if (specifier !== 'node:sqlite' || context.parentURL === url) return next(specifier, context);
+      return { url, shortCircuit: true };
+    },
+  });
+}
+
+/** An open file as `node:fs/promises` has it. */
+class SimulatedFileHandle implements AsyncDisposable {
+  readonly fd: number;
+
+  constructor(fd: number) {
+    this.fd = fd;
+  }
+
+  datasync = () => this.#do(SYNC_MS, () => fs.fdatasyncSync(this.fd));
+  sync = () => this.#do(SYNC_MS, () => fs.fsyncSync(this.fd));
+  stat = () => this.#do(ACCESS_MS, () => fs.fstatSync(this.fd));
+  truncate = (length?: number) => this.#do(ACCESS_MS, () => fs.ftruncateSync(this.fd, length));
+  readFile = () => this.#do(ACCESS_MS, () => fs.readFileSync(this.fd));
+  writeFile = (content: string | Uint8Array) => this.#do(ACCESS_MS, () => fs.writeFileSync(this.fd, content));
+  close = () => this.#do(ACCESS_MS, () => fs.closeSync(this.fd));
+  [Symbol.asyncDispose] = () => this.close();
+
+  read(buffer: Uint8Array, offset: number, length: number, position: number | null) {
+    return this.#do(ACCESS_MS, () => ({ bytesRead: fs.readSync(this.fd, buffer, offset, length, position), buffer }));
+  }
+
+  write(buffer: Uint8Array, offset?: number, length?: number, position?: number | null) {
+    return this.#do(ACCESS_MS, () => ({ bytesWritten: fs.writeSync(this.fd, buffer, offset, length, position), buffer }));
+  }
+
+  async #do<Result>(takesMs: readonly [number, number], work: () => Result): Promise<Result> {
+    await access(takesMs);
+    return work();
+  }
+}

@@ -1,0 +1,209 @@
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Logger } from '../../src/core/logger.ts';
+import type { HttpApp } from '../../src/http/server/http-app.ts';
+import { loadConfig } from '../../src/hub/config/config.ts';
+import { Hub } from '../../src/hub/hub.ts';
+import type { RegisteredTool } from '../../src/tools/definition/tool-definition.ts';
+import { MemoryEngine } from '../mesh/memory-engine.ts';
+import type { EventQueue } from './event-queue.ts';
+import type { SimulatedNetwork } from './simulated-network.ts';
+import { SimulatedProcess } from './simulated-process.ts';
+import { closeDatabases } from './simulated-sqlite.ts';
+
+const PORT = 8081;
+const HOST = `127.0.0.1:${PORT}`;
+
+export interface MachineParts {
+  readonly queue: EventQueue;
+  readonly network: SimulatedNetwork;
+  readonly logger: (machine: string) => Logger;
+  /** Tools that the hub of this machine has beside its own. */
+  readonly tools: readonly RegisteredTool[];
+}
+
+export interface MachinePlan {
+  readonly name: string;
+  readonly seed: number;
+  /** Folder for everything that the machine ever has on its disk. */
+  readonly folder: string;
+  /** The owner's rules. */
+  readonly rules: string;
+}
+
+/** A request to a hub. */
+export interface SimulatedRequest {
+  readonly path: string;
+  readonly token: string;
+  readonly body?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+export interface SimulatedAnswer {
+  readonly status: number;
+  /** The JSON of the body. */
+  readonly body: ReturnType<typeof JSON.parse>;
+}
+
+/** A machine with a disk, on which a whole hub runs, is killed, and starts again. */
+export class SimulatedMachine {
+  readonly name: string;
+  readonly #parts: MachineParts;
+  readonly #plan: MachinePlan;
+  /** Number of processes that have run so far. */
+  #starts = 0;
+  #boots = 0;
+  #process: SimulatedProcess | undefined;
+  #hub: Hub | undefined;
+  #app: HttpApp | undefined;
+
+  constructor(parts: MachineParts, plan: MachinePlan) {
+    this.name = plan.name;
+    this.#parts = parts;
+    this.#plan = plan;
+    mkdirSync(this.stateDir, { recursive: true, mode: 0o700 });
+    this.#write('rules.yaml', plan.rules);
+    this.#write('config.yaml', JSON.stringify(this.#settings()));
+  }
+
+  /** The state directory of the hub. Each process has one of its own, which begins as a copy of what the one before left. */
+  get stateDir(): string {
+    return join(this.#plan.folder, this.name, `state-${this.#starts}`);
+  }
+
+  get process(): SimulatedProcess {
+    if (this.#process) return this.#process;
+    throw new Error(`${this.name} has not started`);
+  }
+
+  get isRunning(): boolean {
+    return this.#app !== undefined && this.#process?.isAlive === true;
+  }
+
+  get hubId(): string {
+    return this.#hub?.orchestrator.orchestratorId ?? '';
+  }
+
+  get ownerToken(): string {
+    return readFileSync(join(this.stateDir, 'owner.token'), 'utf8').trim();
+  }
+
+  get ownerKeyFile(): string {
+    return join(this.stateDir, 'owner.key');
+  }
+
+  /** Starts the hub on what is on the disk. Rejects if the hub cannot start. */
+  async start(): Promise<void> {
+    const seed = this.#plan.seed * 1_000 + this.#starts;
+    const process = new SimulatedProcess(this.#parts.queue, { name: this.name, seed, bootId: `boot-${this.name}-${this.#boots}` });
+    this.#process = process;
+    this.#parts.network.attach(this.name, process);
+    await process.run(() => this.#open(process));
+  }
+
+  /** Ends the hub as SIGKILL does. The disk stays as it is. */
+  kill(): void {
+    this.#end({ isDark: false });
+  }
+
+  /** Ends the hub as a power cut does: nobody closes its connections, and the machine boots anew. */
+  cutPower(): void {
+    this.#end({ isDark: true });
+    this.#boots += 1;
+  }
+
+  /** Stops the hub as SIGTERM does. */
+  async stop(): Promise<void> {
+    await this.process.run(async () => this.#hub?.[Symbol.asyncDispose]());
+    this.kill();
+  }
+
+  /** Answers as the hub does over HTTP, in its process. */
+  async ask({ path, token, body, headers = {}, signal }: SimulatedRequest): Promise<SimulatedAnswer> {
+    const app = this.#app;
+    if (!app) throw new Error(`${this.name} has not started`);
+    const init: RequestInit = {
+      method: body ? 'POST' : 'GET',
+      headers: { host: HOST, authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }), ...headers },
+      ...(body && { body: JSON.stringify(body) }),
+      ...(signal && { signal }),
+    };
+    return await this.process.run(async () => {
+      const response = await app.request(`http://${HOST}${path}`, init);
+      return { status: response.status, body: JSON.parse((await response.text()) || '{}') };
+    });
+  }
+
+  /** The answer to a call of a tool by the owner. Throws if the call failed. */
+  async asOwner(tool: string, params: object = {}): Promise<ReturnType<typeof JSON.parse>> {
+    const { body } = await this.ask({ path: `/api/v1/tools/${tool}/invoke`, token: this.ownerToken, body: params });
+    if (body.status !== 'success') throw new Error(`${tool} failed on ${this.name}: ${JSON.stringify(body)}`);
+    return body.result;
+  }
+
+  async #open(process: SimulatedProcess): Promise<void> {
+    const { network, logger, tools } = this.#parts;
+    const hub = new Hub(
+      { clock: process.clock, logger: logger(this.name) },
+      {
+        config: loadConfig({}, this.stateDir),
+        version: '1.0.0',
+        tools,
+        network: {
+          openListener: (app) => ({
+            listen: async () => {
+              this.#app = app;
+              return PORT;
+            },
+            [Symbol.asyncDispose]: async () => {
+              this.#app = undefined;
+            },
+          }),
+          openEngine: async ({ hubId: id, publicKey }, gate, role) =>
+            new MemoryEngine({ network, address: `${this.name}:${role === 'member' ? 1 : 2}`, self: { id, publicKey }, gate }),
+        },
+      },
+    );
+    this.#hub = hub;
+    await hub.start();
+  }
+
+  #end(how: { readonly isDark: boolean }): void {
+    this.#process?.kill();
+    this.#parts.network.detach(this.name, how);
+    this.#app = undefined;
+    this.#hub = undefined;
+    const before = this.stateDir;
+    this.#starts += 1;
+    copyFolder(before, this.stateDir);
+    if (this.#process) closeDatabases(this.#process);
+    rmSync(before, { recursive: true });
+  }
+
+  #write(file: string, text: string): void {
+    writeFileSync(join(this.stateDir, file), text, { mode: 0o600 });
+  }
+
+  #settings(): object {
+    return {
+      matter: { enabled: false },
+      mesh: { discovery: false, name: this.name },
+      sensors: { sysfs: join(this.stateDir, '../sys') },
+      tools: { dynamic_registration: true },
+      clock: { trust: 'always' },
+    };
+  }
+}
+
+/** Copies a folder with the modes of all files, in the order of their names. */
+function copyFolder(from: string, to: string): void {
+  mkdirSync(to, { recursive: true });
+  for (const entry of readdirSync(from, { withFileTypes: true }).toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.isDirectory()) copyFolder(source, target);
+    else copyFileSync(source, target);
+    chmodSync(target, statSync(source).mode);
+  }
+  chmodSync(to, statSync(from).mode);
+}

@@ -1,0 +1,238 @@
+import { rmSync } from 'node:fs';
+import { crc32 } from 'node:zlib';
+import type { JsonObject } from '../../src/core/json.ts';
+import type { Logger } from '../../src/core/logger.ts';
+import { AGENT_MANNERS, SimulatedAgent } from './agents.ts';
+import { BrokenInvariant } from './broken-invariant.ts';
+import { Draw } from './draw.ts';
+import { EventQueue } from './event-queue.ts';
+import { breakThings } from './faults.ts';
+import { checkAudit } from './invariants/audit-invariants.ts';
+import { EFFECT_INVARIANTS } from './invariants/effect-invariants.ts';
+import { checkMesh } from './invariants/mesh-invariants.ts';
+import { type Effect, Ledger } from './ledger.ts';
+import { SimulatedOwner } from './people.ts';
+import { type DeviceMood, deviceTools } from './simulated-devices.ts';
+import { SimulatedMachine } from './simulated-machine.ts';
+import { SimulatedNetwork } from './simulated-network.ts';
+import { SimulatedProcess } from './simulated-process.ts';
+import { Trace } from './trace.ts';
+
+export interface WorldPlan {
+  readonly seed: number;
+  readonly hubs: number;
+  readonly hours: number;
+  /** Folder for the disks of all machines, preferably in memory. It is removed at the end. */
+  readonly folder: string;
+  /** File for all lines of the trace. */
+  readonly traceFile?: string;
+}
+
+/** What a world was like. */
+export interface WorldFigures {
+  readonly hash: string;
+  readonly events: number;
+  readonly attempts: number;
+  readonly effects: number;
+  readonly outcomes: Readonly<Record<string, number>>;
+}
+
+const PASSPHRASE = 'correct horse battery staple';
+const AGENTS_OF_A_HUB = 3;
+const HOUR_MS = 3_600_000;
+/** Longest time of what must succeed, such as a start of a hub. */
+const PATIENCE_MS = 600_000;
+/** After the last fault, everything has to be well again within this time. */
+const HEALING_MS = 900_000;
+
+/** Several hubs, their devices, their people and agents, the network between them, and what goes wrong: all from one seed. */
+export class World {
+  readonly queue: EventQueue;
+  readonly network: SimulatedNetwork;
+  readonly ledger = new Ledger();
+  readonly machines: readonly SimulatedMachine[];
+  readonly trace: Trace;
+  /** After this, people and agents begin nothing new. */
+  isEnding = false;
+  /** The first invariant that did not hold. */
+  broken: BrokenInvariant | undefined;
+  readonly #plan: WorldPlan;
+  /** Runs what belongs to the world itself, such as faults. */
+  readonly #process: SimulatedProcess;
+  readonly #draw: Draw;
+  #faults = 0;
+  #calmSinceMs: number | undefined = 0;
+
+  constructor(plan: WorldPlan) {
+    this.#plan = plan;
+    this.trace = new Trace(plan.traceFile);
+    this.queue = new EventQueue(({ dueMs, owner, kind }) => this.trace.event(dueMs, owner.name, kind));
+    this.#process = new SimulatedProcess(this.queue, { name: 'world', seed: this.#seedOf('world') });
+    this.#draw = new Draw(this.#process.random);
+    this.network = new SimulatedNetwork({
+      queue: this.queue,
+      random: this.#process.random,
+      onMessage: (from, to, message) =>
+        this.note(from, `${message.type} to ${to}${'bytes' in message ? `, ${message.bytes.length} B` : ''}`),
+    });
+    this.machines = Array.from({ length: plan.hubs }, (_, index) => this.#machine(`hub-${index}`));
+  }
+
+  /** Lives for the hours of the plan, then heals and checks everything. Throws BrokenInvariant. */
+  async run(): Promise<WorldFigures> {
+    try {
+      await this.#until(this.#form(), PATIENCE_MS);
+      this.#populate();
+      await this.#advance(this.#plan.hours * HOUR_MS);
+      this.isEnding = true;
+      await this.#advance(HEALING_MS);
+      await this.#until(this.#checkAll(), PATIENCE_MS);
+      return this.#figures();
+    } finally {
+      rmSync(this.#plan.folder, { recursive: true, force: true });
+    }
+  }
+
+  note(who: string, what: string): void {
+    this.trace.line({ atMs: this.queue.nowMs, who, what: what.replaceAll(this.#plan.folder, '/disk') });
+  }
+
+  pause(ms: number): Promise<void> {
+    return new Promise((resolve) => this.#process.after(ms, resolve, 'pause'));
+  }
+
+  /** Runs something that disturbs the world. */
+  async during(fault: () => Promise<void>): Promise<void> {
+    this.#faults += 1;
+    this.#calmSinceMs = undefined;
+    try {
+      await fault();
+    } finally {
+      this.#faults -= 1;
+      if (this.#faults === 0) this.#calmSinceMs = this.queue.nowMs;
+    }
+  }
+
+  /** Starts a machine that is down. It must come up, whatever happened to it. */
+  async startMachine(machine: SimulatedMachine): Promise<void> {
+    try {
+      await machine.start();
+    } catch (error) {
+      this.fail(new BrokenInvariant('a hub starts', `${machine.name} does not: ${String(error)}`, [machine.name]));
+    }
+  }
+
+  fail(broken: BrokenInvariant): void {
+    this.broken ??= broken;
+    this.note('invariant', broken.message);
+  }
+
+  /** Forms the mesh. */
+  async #form(): Promise<void> {
+    for (const machine of this.machines) await machine.start();
+    const [founder, ...others] = this.machines;
+    if (!founder || others.length === 0) return;
+    await founder.asOwner('mesh_create', { passphrase: PASSPHRASE, name: 'home' });
+    for (const machine of others) {
+      const { invite } = await founder.asOwner('mesh_invite');
+      await machine.asOwner('mesh_join', { invite });
+    }
+  }
+
+  #populate(): void {
+    for (const machine of this.machines) {
+      const agents = Array.from({ length: AGENTS_OF_A_HUB }, (_, index) => this.#agent(machine, index));
+      for (const agent of agents) agent.start();
+      new SimulatedOwner(this, machine, { seed: this.#seedOf(`owner of ${machine.name}`), agents }).start();
+    }
+    this.#process.run(() => void breakThings(this, new Draw(this.#process.random)));
+  }
+
+  #agent(home: SimulatedMachine, index: number): SimulatedAgent {
+    const manner = AGENT_MANNERS[index % AGENT_MANNERS.length] ?? 'honest';
+    const name = `${manner}-${index}-${home.name}`;
+    return new SimulatedAgent(this, { name, seed: this.#seedOf(name), manner, home });
+  }
+
+  #machine(name: string): SimulatedMachine {
+    const seed = this.#seedOf(name);
+    const tools = deviceTools({ machine: name, mood: () => this.#mood(), onEffect: (effect) => this.#onEffect(effect) });
+    const { queue, network } = this;
+    const logger = (machine: string) => this.#logger(machine);
+    return new SimulatedMachine({ queue, network, logger, tools }, { name, seed, folder: this.#plan.folder, rules: 'rules: []\n' });
+  }
+
+  #mood(): DeviceMood {
+    const draw = this.#draw;
+    return { answersAfterMs: draw.pause(300), isSilent: draw.chance(0.03), isOff: draw.chance(0.02) };
+  }
+
+  #onEffect(given: Omit<Effect, 'atMs'>): void {
+    const effect = { ...given, atMs: this.queue.nowMs };
+    const { ledger } = this;
+    ledger.effects.push(effect);
+    this.note(effect.machine, `does ${effect.tool} ${effect.params} for trace ${effect.trace}`);
+    const attempt = ledger.attempts.get(effect.trace);
+    if (!attempt) {
+      this.fail(new BrokenInvariant('an effect has a call', `${effect.trace} has none`, [effect.trace]));
+      return;
+    }
+    const facts = { ledger, effect, attempt, hubIdOf: (machine: string) => this.#hubIdOf(machine), calmSinceMs: this.#calmSinceMs };
+    this.#guard(() => {
+      for (const check of Object.values(EFFECT_INVARIANTS)) check(facts);
+    });
+  }
+
+  #hubIdOf(name: string): string {
+    return this.machines.find((machine) => machine.name === name)?.hubId ?? '';
+  }
+
+  #guard(check: () => void): void {
+    try {
+      check();
+    } catch (error) {
+      if (!(error instanceof BrokenInvariant)) throw error;
+      this.fail(error);
+    }
+  }
+
+  async #checkAll(): Promise<void> {
+    for (const machine of this.machines) await checkAudit(machine, this.ledger);
+    await checkMesh(this.machines);
+  }
+
+  async #advance(ms: number): Promise<void> {
+    await this.queue.run(this.queue.nowMs + ms, () => this.broken !== undefined);
+    if (this.broken) throw this.broken;
+  }
+
+  /** Lets the world go on until the work is done. Throws if it takes too long. */
+  async #until<Result>(work: Promise<Result>, ms: number): Promise<Result> {
+    let isDone = false;
+    const done = () => {
+      isDone = true;
+    };
+    work.then(done, done);
+    await this.queue.run(this.queue.nowMs + ms, () => isDone);
+    if (!isDone) throw new BrokenInvariant('what must succeed ends', `it has not ended after ${ms} ms`, []);
+    return await work;
+  }
+
+  #figures(): WorldFigures {
+    const { attempts, effects } = this.ledger;
+    const outcomes: Record<string, number> = {};
+    for (const { outcome = 'lost' } of attempts.values()) outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+    return { hash: this.trace.end(), events: this.queue.eventCount, attempts: attempts.size, effects: effects.length, outcomes };
+  }
+
+  #logger(machine: string): Logger {
+    const line = (level: string) => (event: string, fields?: JsonObject) =>
+      this.note(machine, `${level} ${event}${fields ? ` ${JSON.stringify(fields)}` : ''}`);
+    const logger: Logger = { debug: () => {}, info: line('info'), warn: line('warn'), error: line('error'), child: () => logger };
+    return logger;
+  }
+
+  #seedOf(name: string): number {
+    return crc32(`${this.#plan.seed} ${name}`);
+  }
+}
