@@ -306,7 +306,7 @@ function spawnAgentTool(runner: AgentRunner, ports: CheckToolPorts): RegisteredT
       const request = { type, config, permissions, ttlMs: ttlSeconds === undefined ? undefined : ttlSeconds * 1000, ...facts };
       const { record, token } = runner.spawn(request, principal);
       const { id, status, expiresAtMs, renewsItself = false } = record;
-      const conflicts = type === AUTOMATION ? conflictsOf(record, { runner, by: principal, ports }) : undefined;
+      const conflicts = type === AUTOMATION ? await conflictsOf(record, { runner, by: principal, ports }) : undefined;
       return {
         agent_id: id,
         status,

@@ -1,11 +1,13 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Principal } from '../../core/auth/principal.ts';
 import { toAtmoError } from '../../core/errors.ts';
 import { type JsonObject, objectOf } from '../../core/json.ts';
+import { oncePerObject } from '../../core/lifecycle.ts';
 import { copyJson } from '../../tools/schema/plain-json.ts';
 import type { AgentRunner } from '../agent-runner.ts';
 import { type AgentRecord, isLiving } from '../agent-store.ts';
 import type { CheckPorts, CheckToolPorts } from '../automation-ports.ts';
-import { type Behaviour, behaviourOf, type CheckedAutomation } from './behaviour.ts';
+import { type Behaviour, behaviourOf, type CheckedAutomation, LivingBehaviours } from './behaviour.ts';
 import { type Finding, SEVERITIES } from './finding.ts';
 import { neverComing, neverHolding } from './impossible.ts';
 import { Influences } from './influences.ts';
@@ -18,26 +20,45 @@ import { wearOf } from './wear.ts';
 /** Maximum number of findings about one automation, the gravest first. */
 const MAX_FINDINGS = 40;
 
-/** Returns the findings about a candidate: by itself, and together with the automations that live. Runs nothing and changes nothing. */
-export function checkAutomation(candidate: CheckedAutomation, living: readonly CheckedAutomation[], ports: CheckPorts): readonly Finding[] {
+/**
+ * Returns the findings about a candidate: by itself, and together with the automations that live. Runs nothing and changes nothing. The hub does
+ * its other work between two automations.
+ */
+export async function checkAutomation(
+  candidate: CheckedAutomation,
+  living: readonly CheckedAutomation[],
+  ports: CheckPorts,
+): Promise<readonly Finding[]> {
   const own = behaviourOf(candidate, ports);
-  const others = living.filter(({ id }) => id !== candidate.id).map((automation) => behaviourOf(automation, ports));
-  const findings = [...byItself(own, ports), ...oppositeEffects(own, others, ports), ...loops(own, others, ports)];
+  const findings: Finding[] = [];
+  for (const find of BY_ITSELF) {
+    findings.push(...find(own, ports));
+    await nextTurn();
+  }
+  const others: Behaviour[] = [];
+  for (const automation of living.filter(({ id }) => id !== candidate.id)) {
+    const other = behavioursFor(ports).of(automation);
+    others.push(other);
+    findings.push(...oppositeEffects(own, other, { count: living.length, ports }));
+    await nextTurn();
+  }
+  findings.push(...loops(own, others, ports));
   return findings.sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity)).slice(0, MAX_FINDINGS);
 }
 
-function byItself(own: Behaviour, ports: CheckPorts): readonly Finding[] {
-  return [
-    ...neverHolding(own, ports),
-    ...neverComing(own, ports),
-    ...lackingPermissions(own, ports),
-    ...endsBefore(own, ports),
-    ...refusedByRule(own, ports),
-    ...waitsAtNight(own, ports),
-    ...ownOpposites(own, ports),
-    ...wearOf(own, ports),
-  ];
-}
+const behavioursFor = oncePerObject((ports: CheckPorts) => new LivingBehaviours(ports));
+
+/** What is looked for in an automation alone. */
+const BY_ITSELF: readonly ((own: Behaviour, ports: CheckPorts) => readonly Finding[])[] = [
+  neverHolding,
+  neverComing,
+  lackingPermissions,
+  endsBefore,
+  refusedByRule,
+  waitsAtNight,
+  ownOpposites,
+  wearOf,
+];
 
 function loops(own: Behaviour, others: readonly Behaviour[], ports: CheckPorts): readonly Finding[] {
   const all = [own, ...others.filter(({ automation }) => !automation.isHidden)];
@@ -57,13 +78,13 @@ interface CheckFor {
  * Returns the conflicts of an automation that was just made. A check that fails is only logged, because the automation exists by then; the
  * answer has no conflicts in that case.
  */
-export function conflictsOf(record: AgentRecord, { runner, by, ports }: CheckFor): JsonObject[] | undefined {
+export async function conflictsOf(record: AgentRecord, { runner, by, ports }: CheckFor): Promise<JsonObject[] | undefined> {
   const { id, name, permissions, renewsItself, expiresAtMs } = record;
   const plan = runner.planOf(record);
   if (!plan) return undefined;
   const principal: Principal = { id, kind: 'agent', permissions };
   try {
-    return conflictsWith({ id, name, plan, principal, ...(!renewsItself && { endsAtMs: expiresAtMs }) }, { runner, by, ports });
+    return await conflictsWith({ id, name, plan, principal, ...(!renewsItself && { endsAtMs: expiresAtMs }) }, { runner, by, ports });
   } catch (thrown) {
     const { code, message } = toAtmoError(thrown);
     ports.logger.warn('automation.not_checked', { agent_id: id, code, problem: message });
@@ -72,8 +93,9 @@ export function conflictsOf(record: AgentRecord, { runner, by, ports }: CheckFor
 }
 
 /** Returns the findings about a candidate together with the automations that live, as an answer has them. */
-export function conflictsWith(candidate: CheckedAutomation, { runner, by, ports: { check } }: CheckFor): JsonObject[] {
-  return checkAutomation(candidate, livingAutomations(runner, by), check).map((finding) => objectOf(copyJson(finding)));
+export async function conflictsWith(candidate: CheckedAutomation, { runner, by, ports: { check } }: CheckFor): Promise<JsonObject[]> {
+  const findings = await checkAutomation(candidate, livingAutomations(runner, by), check);
+  return findings.map((finding) => objectOf(copyJson(finding)));
 }
 
 const HIDDEN = 'an automation that you may not see';

@@ -38,6 +38,38 @@ export function behaviourOf(automation: CheckedAutomation, ports: CheckPorts): B
   return { automation, starts: startsOf(automation.plan, ports), steps, acts };
 }
 
+/** How long the behaviour of an automation is kept, in milliseconds. Tools, devices and scenes may change meanwhile. */
+const KEPT_MS = 30_000;
+
+interface KeptBehaviour {
+  readonly behaviour: Behaviour;
+  readonly atMs: number;
+}
+
+/** Finds out what automations that live do, once in half a minute for each version: each step is previewed, which takes long for many of them. */
+export class LivingBehaviours {
+  readonly #ports: CheckPorts;
+  readonly #kept = new WeakMap<AutomationPlan, KeptBehaviour>();
+
+  constructor(ports: CheckPorts) {
+    this.#ports = ports;
+  }
+
+  of(automation: CheckedAutomation): Behaviour {
+    const nowMs = this.#ports.clock.monotonic();
+    const kept = this.#kept.get(automation.plan);
+    const isFresh = kept && nowMs - kept.atMs < KEPT_MS && haveSamePermissions(kept.behaviour.automation, automation);
+    const { starts, steps, acts } = isFresh ? kept.behaviour : behaviourOf(automation, this.#ports);
+    const behaviour = { automation, starts, steps, acts };
+    if (!isFresh) this.#kept.set(automation.plan, { behaviour, atMs: nowMs });
+    return behaviour;
+  }
+}
+
+function haveSamePermissions({ principal: a }: CheckedAutomation, { principal: b }: CheckedAutomation): boolean {
+  return a.id === b.id && a.permissions.join() === b.permissions.join();
+}
+
 /** Returns the times at which a run of the automation may begin. */
 export function timesOfRuns({ starts }: Behaviour): WeekTimes {
   return starts.flatMap(({ situations }) => situations).reduce((sum, { times }) => union(sum, times), NEVER);

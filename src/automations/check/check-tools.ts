@@ -57,7 +57,7 @@ export function checkAutomationTool(runner: AgentRunner, ports: CheckToolPorts):
       const endsAtMs = seconds === undefined ? endOf(by, clock.now()) : clock.now() + seconds * 1000;
       const principal: Principal = { ...(by.token && { token: by.token }), id, kind: 'agent', permissions };
       return {
-        conflicts: conflictsWith({ id, name, plan, principal, ...(endsAtMs !== undefined && { endsAtMs }) }, { runner, by, ports }),
+        conflicts: await conflictsWith({ id, name, plan, principal, ...(endsAtMs !== undefined && { endsAtMs }) }, { runner, by, ports }),
       };
     },
   );

@@ -8,19 +8,23 @@ import { areStages } from './value-range.ts';
 import { intersection, isEmpty, NEVER, timesText, union, type WeekTimes } from './week-times.ts';
 
 /**
- * Largest effort of all comparisons of one check, in comparisons of two changes. Each other automation gets an equal share of it: the check runs
- * in one go, so that agents with many steps, triggers and conditions must not make it long. What is left over counts as nothing found.
+ * Largest effort of all comparisons of one check, in comparisons of two changes. Each other automation gets an equal share of it, so that agents
+ * with many steps, triggers and conditions cannot make a check long. What is left over counts as nothing found.
  */
 const MAX_EFFORT = 200_000;
 /** Effort to compare two situations. */
 const SITUATIONS_EFFORT = 10;
 
-/** Returns where an automation and others set a value to different contents at overlapping times. One finding for each device and pair. */
-export function oppositeEffects(own: Behaviour, others: readonly Behaviour[], ports: CheckPorts): readonly Finding[] {
-  const share = MAX_EFFORT / Math.max(1, others.length);
-  return others.flatMap((other) =>
-    other.automation.isHidden ? sharedDevices(own, other, ports) : new Comparison(own, other, share).findings(ports),
-  );
+/** Returns where two automations set a value to different contents at overlapping times: one finding for each device. */
+export function oppositeEffects(own: Behaviour, other: Behaviour, { count, ports }: AmongOthers): readonly Finding[] {
+  if (other.automation.isHidden) return sharedDevices(own, other, ports);
+  return new Comparison(own, other, MAX_EFFORT / Math.max(1, count)).findings(ports);
+}
+
+/** With how many other automations one is compared. */
+interface AmongOthers {
+  readonly count: number;
+  readonly ports: CheckPorts;
 }
 
 /**

@@ -10,8 +10,20 @@ import { ASK_TOOL, callsIn } from '../run/step-calls.ts';
 import { type CheckedStep, devicesOf } from './acts.ts';
 import { type Behaviour, timesOfRuns, timesOfStep } from './behaviour.ts';
 import { type Finding, findingOf, quotedName, timelineEntry } from './finding.ts';
+import { ruledTimes } from './refused-by-rule.ts';
 import { minuteOfWeek } from './situations.ts';
-import { intersection, isEmpty, later, lengthOf, NEVER, timesText, union, WEEK_MINUTES, windowTimes } from './week-times.ts';
+import {
+  intersection,
+  isEmpty,
+  later,
+  lengthOf,
+  NEVER,
+  timesText,
+  union,
+  WEEK_MINUTES,
+  type WeekTimes,
+  windowTimes,
+} from './week-times.ts';
 
 /** The hours of sleep, in which nobody is expected to answer a request for approval. */
 const NIGHT = windowTimes('22:00', '06:00');
@@ -79,21 +91,29 @@ export function endsBefore(behaviour: Behaviour, ports: CheckPorts): readonly Fi
   ];
 }
 
+/** A step that waits for a person at some times of the night. */
+interface WaitingStep {
+  readonly step: CheckedStep;
+  readonly times: WeekTimes;
+  readonly why: string;
+}
+
 /** Returns the finding that a step may wait for the approval or the answer of a person at night. */
 export function waitsAtNight(behaviour: Behaviour, ports: CheckPorts): readonly Finding[] {
-  const waiting = behaviour.steps.filter((step) => step.tool === ASK_TOOL || isApproved(step, behaviour, ports));
-  const times = waiting.reduce((sum, step) => union(sum, intersection(timesOfStep(behaviour, step), NIGHT)), NEVER);
+  const waiting = behaviour.steps.flatMap((step) => waitingStep(step, behaviour, ports) ?? []);
+  const times = waiting.reduce((sum, one) => union(sum, one.times), NEVER);
   if (isEmpty(times)) return [];
   const isAlways = lengthOf(times) === lengthOf(timesOfRuns(behaviour));
+  const reasons = [...new Set(waiting.map(({ why }) => why))].join(', ');
   return [
     findingOf(
       {
         kind: 'waits_at_night',
         severity: isAlways ? 'warning' : 'note',
         behaviours: [behaviour],
-        devices: waiting.flatMap(devicesOf),
-        timeline: [timelineEntry(behaviour, 'wait for a person', times)],
-        sentence: `${quotedName(behaviour.automation)} ${isAlways ? 'waits' : 'may wait'} for a person at night, ${timesText(times)}: ${waiting.map(reasonOf).join(', ')}`,
+        devices: waiting.flatMap(({ step }) => devicesOf(step)),
+        timeline: waiting.map((one) => timelineEntry(behaviour, `wait for a person: ${one.why}`, one.times)),
+        sentence: `${quotedName(behaviour.automation)} ${isAlways ? 'waits' : 'may wait'} for a person at night, ${timesText(times)}: ${reasons}`,
         fix: 'Add a condition of type time, such as after 06:00 and before 22:00, or do without the step',
       },
       ports,
@@ -101,8 +121,13 @@ export function waitsAtNight(behaviour: Behaviour, ports: CheckPorts): readonly 
   ];
 }
 
-function reasonOf({ tool }: CheckedStep): string {
-  return tool === ASK_TOOL ? 'it asks' : `${tool} needs an approval`;
+function waitingStep(step: CheckedStep, behaviour: Behaviour, ports: CheckPorts): WaitingStep | undefined {
+  const times = intersection(timesOfStep(behaviour, step), NIGHT);
+  if (isEmpty(times)) return undefined;
+  if (step.tool === ASK_TOOL) return { step, times, why: 'it asks' };
+  if (isApproved(step, behaviour, ports)) return { step, times, why: `${step.tool} needs an approval` };
+  const ruled = ruledTimes({ behaviour, step, times }, 'approve', ports);
+  return ruled && { step, times: ruled.times, why: `the rule ${JSON.stringify(ruled.rule)} wants an approval of ${step.tool}` };
 }
 
 /** Returns whether a person has to approve the step: one of its effects is dangerous, or its tool always needs an approval. */

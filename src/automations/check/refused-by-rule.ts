@@ -20,33 +20,43 @@ import {
 
 /** Returns the rules of the owner that refuse a step, always or at some of the times at which it runs. */
 export function refusedByRule(behaviour: Behaviour, ports: CheckPorts): readonly Finding[] {
-  const { rules, default: otherwise } = ports.rules.list();
-  if (rules.length === 0 && otherwise === 'allow') return [];
-  const edges = edgesOf(rules.map(({ when }) => when.time));
   return behaviour.steps.flatMap((step) => {
     const times = timesOfStep(behaviour, step);
-    const refused = step.calls.map((call) => refusal({ ...call, principal: behaviour.automation.principal }, pieces(times, edges), ports));
-    const worst = refused.find((one) => one !== undefined);
-    return worst ? [refusedFinding({ behaviour, step, times }, worst, ports)] : [];
+    const refused = ruledTimes({ behaviour, step, times }, 'deny', ports);
+    return refused ? [refusedFinding({ behaviour, step, times }, refused, ports)] : [];
   });
 }
 
-interface Refusal {
+/** Times at which a rule decides about a step. */
+export interface RuledTimes {
   readonly rule: string;
   readonly times: WeekTimes;
 }
 
-/** Returns the times at which the rules refuse a call. They are judged once for each piece of time, within which no rule changes. */
-function refusal(call: CallToJudge, times: readonly WeekTimes[], { rules }: CheckPorts): Refusal | undefined {
-  let refused = NEVER;
+/** Returns at which of the times the rules of the owner refuse a step, or want an approval of it; undefined if they never do. */
+export function ruledTimes(ruled: RuledStep, verdict: 'deny' | 'approve', ports: CheckPorts): RuledTimes | undefined {
+  const { rules, default: otherwise } = ports.rules.list();
+  if (rules.length === 0 && otherwise === 'allow') return undefined;
+  const parts = pieces(ruled.times, edgesOf(rules.map(({ when }) => when.time)));
+  const { principal } = ruled.behaviour.automation;
+  return ruled.step.calls.map((call) => timesWith({ ...call, principal }, { verdict, parts }, ports)).find((one) => one !== undefined);
+}
+
+/** Returns the times at which a call gets the verdict. The rules are asked once for each piece of time, within which none of them changes. */
+function timesWith(
+  call: CallToJudge,
+  { verdict: wanted, parts }: { readonly verdict: 'deny' | 'approve'; readonly parts: readonly WeekTimes[] },
+  { rules }: CheckPorts,
+): RuledTimes | undefined {
+  let times = NEVER;
   let rule = '';
-  for (const piece of times) {
+  for (const piece of parts) {
     const { verdict } = rules.test(call, minuteText(piece[0]?.from ?? 0));
-    if (verdict.kind !== 'deny') continue;
-    rule = verdict.rule;
-    refused = union(refused, piece);
+    if (verdict.kind !== wanted) continue;
+    rule = verdict.rule ?? '';
+    times = union(times, piece);
   }
-  return isEmpty(refused) ? undefined : { rule, times: refused };
+  return isEmpty(times) ? undefined : { rule, times };
 }
 
 /** Returns the minutes of the day at which a rule begins or ends. */
@@ -69,13 +79,14 @@ function minuteText(minute: number): string {
   return `${window?.days[0] ?? 'mon'} ${window?.from ?? '00:00'}`;
 }
 
-interface RefusedStep {
+/** A step of an automation, and times at which it may come. */
+interface RuledStep {
   readonly behaviour: Behaviour;
   readonly step: CheckedStep;
   readonly times: WeekTimes;
 }
 
-function refusedFinding({ behaviour, step, times }: RefusedStep, { rule, times: refused }: Refusal, ports: CheckPorts): Finding {
+function refusedFinding({ behaviour, step, times }: RuledStep, { rule, times: refused }: RuledTimes, ports: CheckPorts): Finding {
   const isAlways = lengthOf(refused) === lengthOf(times);
   const whose = rule === 'default' ? 'no rule allows' : `the rule ${JSON.stringify(rule)} refuses`;
   return findingOf(

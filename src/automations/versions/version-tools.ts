@@ -99,9 +99,9 @@ interface EditBy {
   readonly by: Principal;
 }
 
-function edited(runner: AgentRunner, { id, edit, by }: EditBy, ports: CheckToolPorts) {
+async function edited(runner: AgentRunner, { id, edit, by }: EditBy, ports: CheckToolPorts) {
   const { record, isChanged } = runner.edit(id, edit, by);
-  const conflicts = conflictsOf(record, { runner, by, ports });
+  const conflicts = await conflictsOf(record, { runner, by, ports });
   const { number } = presentVersion(record);
   return { version: number, is_changed: isChanged, hash: definitionHash(record), ...(conflicts && { conflicts }) };
 }
