@@ -1,6 +1,7 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { build, type Plugin } from 'esbuild';
+import { withoutNeedlessNames } from './bundle-names.ts';
 
 export const ROOT = new URL('..', import.meta.url).pathname;
 
@@ -53,7 +54,7 @@ const withoutBun: Plugin = {
 
 /** Bundles a program for the pinned Node; what is imported on demand becomes a chunk of its own. */
 export async function bundle({ entry, outDir, name, wayToRoot = '..' }: BundleOptions): Promise<void> {
-  await build({
+  const { metafile } = await build({
     absWorkingDir: ROOT,
     entryPoints: [{ in: entry, out: name }],
     outdir: outDir,
@@ -73,8 +74,13 @@ export async function bundle({ entry, outDir, name, wayToRoot = '..' }: BundleOp
     external: [...BESIDE_THE_BUNDLE],
     banner: { js: "import { createRequire as atmoCreateRequire } from 'node:module'; const require = atmoCreateRequire(import.meta.url);" },
     plugins: [ourModules(wayToRoot), withoutBun],
+    metafile: true,
     logLevel: 'warning',
   });
+  for (const output of Object.keys(metafile.outputs)) {
+    const file = join(ROOT, output);
+    await writeFile(file, withoutNeedlessNames(file, await readFile(file, 'utf8')));
+  }
 }
 
 function buildTimeMs(): number {
