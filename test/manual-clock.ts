@@ -25,6 +25,11 @@ export class ManualClock implements Clock {
     };
   }
 
+  /** Forgets all timers, as a process does that is killed. */
+  kill(): void {
+    this.#timers = [];
+  }
+
   /** Moves time on and runs what falls due, in order. */
   advance(ms: number): void {
     const endMs = this.#nowMs + ms;

@@ -9,6 +9,14 @@ export class MemoryTraceRows implements TraceRows {
   isFull = false;
   #aliveMs: number | undefined;
 
+  /** Returns what a hub finds that starts after one that was killed. What the former hub still writes does not reach it. */
+  copy(): MemoryTraceRows {
+    const copy = new MemoryTraceRows();
+    for (const row of this.rows.values()) copy.rows.set(row.id, row);
+    copy.#aliveMs = this.#aliveMs;
+    return copy;
+  }
+
   known(): ReturnType<TraceRows['known']> {
     return { lastId: Math.max(0, ...this.rows.keys()), aliveMs: this.#aliveMs };
   }

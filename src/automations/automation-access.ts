@@ -19,7 +19,7 @@ type VisibilityPorts = Pick<AccessPorts, 'authorizer' | 'readings' | 'devices' |
 type ActionPorts = Pick<AccessPorts, 'authorizer' | 'registry' | 'mesh' | 'validator' | 'clock'>;
 
 /** What an automation looks at. */
-type Observed = Trigger | SimpleCondition;
+export type Observed = Trigger | SimpleCondition;
 
 /** Returns what a plan looks at: its triggers, its conditions at any depth, and what its expressions use. */
 export const observedBy = oncePerObject(({ triggers, conditions, actions }: AutomationPlan): readonly Observed[] => {

@@ -4,11 +4,11 @@ import { isoTime } from '../core/clock.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { type AgentRecord, type AgentStore, isLiving, type RunProgress, type WaitingRun } from './agent-store.ts';
-import { canObserve, observedBy } from './automation-access.ts';
+import { Looks } from './looks.ts';
 import type { AutomationPlan } from './plan/plan-schema.ts';
 import type { Trigger } from './plan/trigger-schema.ts';
 import { conditionsHold } from './run/condition-check.ts';
-import { RunLog } from './run/run-log.ts';
+import { RunLog, SaveBudget } from './run/run-log.ts';
 import { type Run, type RunOutcome, type RunPorts, runSteps } from './run/run-steps.ts';
 import { RunStory } from './run/run-story.ts';
 import { unmetConditions, unmetJson } from './run/unmet-conditions.ts';
@@ -50,7 +50,9 @@ export class Automation {
   readonly #rateLimit = new RunRateLimit();
   readonly #abort = new AbortController();
   readonly #tracer: AutomationTracer;
+  readonly #saves: SaveBudget;
   #plan: AutomationPlan;
+  #looks: Looks;
   #watches: readonly Watch[] = [];
   /** The latest firing that waits for its run. */
   #waiting: Firing | undefined;
@@ -66,7 +68,9 @@ export class Automation {
     this.#ports = ports;
     this.#id = id;
     this.#plan = plan;
+    this.#looks = new Looks(plan, ports.authorizer);
     this.#tracer = new AutomationTracer(ports.traces, id);
+    this.#saves = new SaveBudget(ports.clock);
   }
 
   /** True while no run is in progress, not even one that only checks its conditions. */
@@ -96,6 +100,7 @@ export class Automation {
 
   update(plan: AutomationPlan): void {
     this.#plan = plan;
+    this.#looks = new Looks(plan, this.#ports.authorizer);
     for (const [index, watch] of this.#watches.entries()) {
       const trigger = plan.triggers[index];
       if (trigger) watch.update(trigger);
@@ -225,7 +230,7 @@ export class Automation {
 
   async #runSteps({ id, principal, facts, progress, trigger }: BegunRun): Promise<void> {
     const startedMs = this.#ports.agents.get(this.#id)?.running?.startedAtMs ?? this.#ports.clock.now();
-    const log = new RunLog((saved) => this.#save(saved, facts), progress);
+    const log = new RunLog({ save: (saved) => this.#save(saved, facts), budget: this.#saves }, progress);
     const story = new RunStory();
     this.#log = log;
     this.#story = story;
@@ -281,7 +286,7 @@ export class Automation {
 
   /** Returns whether a run may start: the agent may still observe the trigger and the conditions, and the conditions hold now. */
   #shouldRun(firing: Firing, principal: Principal): boolean {
-    if (!this.#mayObserveAll(principal)) {
+    if (!this.#looks.mayAll(principal)) {
       this.#note('PERMISSION_DENIED', NOT_OBSERVABLE);
       this.#tracer.noRun(firing, 'not_observable');
       return false;
@@ -296,11 +301,7 @@ export class Automation {
   }
 
   #requireObservable(principal: Principal): void {
-    if (!this.#mayObserveAll(principal)) throw new AtmoError('PERMISSION_DENIED', NOT_OBSERVABLE);
-  }
-
-  #mayObserveAll(principal: Principal): boolean {
-    return observedBy(this.#plan).every((about) => canObserve(about, principal, this.#ports.authorizer));
+    if (!this.#looks.mayAll(principal)) throw new AtmoError('PERMISSION_DENIED', NOT_OBSERVABLE);
   }
 
   /** Stores how a run ended. An edit, which gives the run up, has stored that already, and another run may have begun since. */

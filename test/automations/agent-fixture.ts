@@ -44,7 +44,7 @@ export const LAMP_ON = { tool: 'matter:lamp_turn_on' };
 export const WHEN_HOT: JsonObject = { trigger: { type: 'reading', sensor_id: SENSOR, above: 25 }, actions: [LAMP_ON], cooldown_seconds: 0 };
 
 /** The readings that were reported, as the history answers for them. */
-class MemoryHistory {
+export class MemoryHistory {
   readonly #points: { readonly sensor: SensorId; readonly value: ReadingValue; readonly atMs: number }[] = [];
 
   record(sensor: SensorId, value: ReadingValue | null, atMs: number): void {
@@ -77,6 +77,7 @@ interface FixtureOptions {
   readonly clock?: ManualClock;
   readonly store?: MemoryKeyValueStore;
   readonly traceRows?: MemoryTraceRows;
+  readonly history?: MemoryHistory;
   readonly hub?: Awaited<ReturnType<typeof tokenServices>>['hub'];
   readonly approvals?: ApprovalQueue;
   readonly rules?: PipelineCollaborators['rules'];
@@ -101,6 +102,7 @@ export async function agentFixture({
   place,
   isTimeTrusted = () => true,
   traceRows = new MemoryTraceRows(),
+  history = new MemoryHistory(),
   ...kept
 }: FixtureOptions = {}) {
   const tokens = await tokenServices(kept);
@@ -169,7 +171,6 @@ export async function agentFixture({
   };
   const ports = { registry: fixture.tools, things, authorizer, check, logger: silentLogger };
   const replay = { check, house, readings: { past: () => [] }, events: NO_EVENTS };
-  const history = new MemoryHistory();
   const tools = [
     ...agentTools(runner, ports),
     checkAutomationTool(runner, ports),
@@ -296,8 +297,8 @@ export async function startedFixture(options: FixtureOptions = {}): Promise<Agen
 }
 
 /** The hub after a restart; `before` was stopped, or killed when it was not. */
-export function restarted({ clock, store, hub, traceRows }: AgentFixture, options: FixtureOptions = {}): Promise<AgentFixture> {
-  return startedFixture({ clock, store, hub, traceRows, ...options });
+export function restarted({ clock, store, hub, traceRows, history }: AgentFixture, options: FixtureOptions = {}): Promise<AgentFixture> {
+  return startedFixture({ clock, store, hub, traceRows: traceRows.copy(), history, ...options });
 }
 
 export function codeOf(answer: CallAnswer): string {

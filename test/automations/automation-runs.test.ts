@@ -5,7 +5,7 @@ import type { JsonObject } from '../../src/core/json.ts';
 import { makeApprovals } from '../auth/approvals/approval-fixture.ts';
 import { approvalsSaying } from '../calls/approvals-fake.ts';
 import { settled } from '../calls/pipeline-fixture.ts';
-import { LAMP_ON, restarted, SENSOR, startedFixture, WHEN_HOT } from './agent-fixture.ts';
+import { codeOf, ENOUGH, LAMP_ON, restarted, SENSOR, startedFixture, WHEN_HOT } from './agent-fixture.ts';
 
 const ON_CHANGE: JsonObject = {
   trigger: { type: 'reading', sensor_id: SENSOR, changes: true },
@@ -104,6 +104,53 @@ describe('a run', () => {
     await fixture.pass(3600);
     await fixture.report(50);
     expect(fixture.calls).toHaveLength(4);
+  });
+});
+
+describe('an automation that is made to be a burden', () => {
+  test('writes the progress of its waits to the disk at most a few hundred times an hour', async () => {
+    const fixture = await startedFixture();
+    const waits = { type: 'repeat', count: 100, actions: [{ type: 'wait', seconds: 30 }] };
+    // Branches that begin at different seconds, so that each of their waits would be a write of its own.
+    const branches = Array.from({ length: 8 }, (_, index) => [{ type: 'wait', seconds: 1 + index }, waits]);
+    const nested = [1, 1.5].map((seconds) => [
+      { type: 'wait', seconds },
+      { type: 'parallel', branches },
+    ]);
+    const spawned = await fixture.spawn({ trigger: { type: 'webhook', name: 'go' }, actions: [{ type: 'parallel', branches: nested }] });
+    expect(codeOf(spawned)).toBe('success');
+    await fixture.call('post_to_webhook', { agent_id: 'auto', webhook: 'go' });
+    let writes = 0;
+    const set = fixture.store.set.bind(fixture.store);
+    fixture.store.set = (space, ...rest) => {
+      if (space === 'agents') writes += 1;
+      set(space, ...rest);
+    };
+    for (let second = 0; second < 400; second++) await fixture.pass(1);
+    // 60 at once, then one each 15 seconds, each of which a second one may take back. One for each beginning would be more than 200.
+    expect(writes).toBeGreaterThan(20);
+    expect(writes).toBeLessThanOrEqual(60 + (2 * 400) / 15 + 5);
+  });
+
+  test('is judged once for each thing that it looks at, however many of its waits one event checks', async () => {
+    const fixture = await startedFixture();
+    const flags = Array.from({ length: 6 }, (_, index) => `f${index}`);
+    const wait = { type: 'wait_until', timeout_seconds: 3600, conditions: flags.map((flag) => ({ type: 'flag', flag })) };
+    const branches = Array.from({ length: 8 }, () => [wait]);
+    const actions = [{ type: 'parallel', branches: branches.map(() => [{ type: 'parallel', branches: branches.slice(0, 5) }]) }];
+    const config = { trigger: { type: 'webhook', name: 'go' }, actions };
+    expect(codeOf(await fixture.spawn(config, { permissions: [...ENOUGH, 'flag:read:*'] }))).toBe('success');
+    await fixture.call('post_to_webhook', { agent_id: 'auto', webhook: 'go' });
+    await settled();
+    let judged = 0;
+    const authorize = fixture.authorizer.authorize.bind(fixture.authorizer);
+    fixture.authorizer.authorize = (principal, required) => {
+      if (principal.id === 'auto') judged += 1;
+      return authorize(principal, required);
+    };
+    fixture.house.flags.set({ name: 'f0', value: true, setBy: 'owner' });
+    await settled();
+    expect(judged).toBe(flags.length);
   });
 });
 

@@ -39,11 +39,11 @@ export function untilTrue(
   });
 }
 
-/** Calls back at each event that can change a condition. */
+/** Calls back once at each event that can change a condition. */
 function listen(index: EventIndex, conditions: readonly Condition[], callback: () => void): readonly (() => void)[] {
-  return simpleConditions(conditions).flatMap((condition) =>
-    subjectsOf(condition).map(([type, subject]) => index.on(type, subject, callback)),
-  );
+  const subjects = simpleConditions(conditions).flatMap(subjectsOf);
+  const distinct = new Map(subjects.map((subject) => [subject.join(' '), subject]));
+  return [...distinct.values()].map(([type, subject]) => index.on(type, subject, callback));
 }
 
 type Subject = readonly ['sensor.reading' | 'device.reachability' | 'house.changed', string];

@@ -1,3 +1,4 @@
+import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import type { RunProgress } from '../agent-store.ts';
@@ -7,6 +8,35 @@ const MAX_DONE = 500;
 /** Shortest wait, in milliseconds, for which the progress of a run is written: a run in a shorter one is given up at a restart, as in a call. */
 const LEAST_SAVED_MS = 30_000;
 
+/** Writes of progress that one automation may make at once, and how soon it may make another one: 240 an hour. */
+const MOST_SAVES = 60;
+const SAVE_EVERY_MS = 15_000;
+
+/**
+ * Bounds the writes of progress of one automation, over all its runs: a write blocks the hub for a moment, and many of them wear the card. A run
+ * that waits beyond it is given up at a restart.
+ */
+export class SaveBudget {
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  #left = MOST_SAVES;
+  #countedMs: number;
+
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.#clock = clock;
+    this.#countedMs = clock.monotonic();
+  }
+
+  /** Takes one write. Returns false if none is left. */
+  take(): boolean {
+    const nowMs = this.#clock.monotonic();
+    this.#left = Math.min(MOST_SAVES, this.#left + (nowMs - this.#countedMs) / SAVE_EVERY_MS);
+    this.#countedMs = nowMs;
+    if (this.#left < 1) return false;
+    this.#left -= 1;
+    return true;
+  }
+}
+
 /** A wait of a run, which a restart of the hub may have interrupted. */
 export interface LoggedWait {
   /** Milliseconds since 1970. */
@@ -15,13 +45,19 @@ export interface LoggedWait {
   readonly isResumed: boolean;
 }
 
+interface RunLogPorts {
+  save(progress: RunProgress | undefined): void;
+  readonly budget: SaveBudget;
+}
+
 /**
  * Logs how far a run got, so that it goes on after a restart of the hub if it only waits. What is on the disk is the progress of a run that
  * waits, or nothing while one of its calls is under way: the outcome of that call would not be known after a crash. Writes to the disk block the
  * hub and wear the card, so that all changes of one turn of the event loop are one write, and short waits alone are none.
  */
 export class RunLog {
-  readonly #save: (progress: RunProgress | undefined) => void;
+  readonly #save: RunLogPorts['save'];
+  readonly #budget: SaveBudget;
   readonly #done: Map<string, Json>;
   readonly #waits: Map<string, number>;
   readonly #resumed: ReadonlySet<string>;
@@ -33,8 +69,9 @@ export class RunLog {
   #scheduled: NodeJS.Immediate | undefined;
 
   /** `save` writes to the disk. It throws STORAGE_FAILED only if it cannot write that the run does more than wait. */
-  constructor(save: (progress: RunProgress | undefined) => void, progress: RunProgress | undefined) {
+  constructor({ save, budget }: RunLogPorts, progress: RunProgress | undefined) {
     this.#save = save;
+    this.#budget = budget;
     this.#done = new Map(Object.entries(progress?.done ?? {}));
     this.#waits = new Map(Object.entries(progress?.waits ?? {}));
     this.#resumed = new Set(this.#waits.keys());
@@ -118,7 +155,13 @@ export class RunLog {
   #saveIfWaiting(): void {
     if (this.#isClosed || this.#calls > 0 || this.#waits.size === 0) return;
     if (this.#long.size === 0 && !this.#isSaved) return;
-    this.#save({ done: Object.fromEntries(this.#done), waits: Object.fromEntries(this.#waits) });
-    this.#isSaved = true;
+    if (this.#budget.take()) {
+      this.#save({ done: Object.fromEntries(this.#done), waits: Object.fromEntries(this.#waits) });
+      this.#isSaved = true;
+    } else if (this.#isSaved) {
+      // What was written before is not true any more.
+      this.#save(undefined);
+      this.#isSaved = false;
+    }
   }
 }

@@ -226,7 +226,8 @@ class StepRunner {
       const asked = objectOf(await this.#made(call, `${path}/question`));
       if (this.#flowAfter(call, path, asked) !== 'continue') return 'fail';
       const wait = this.#beginWait(path, { lengthMs: step.timeout_seconds * 1000, lateMs: step.late_seconds * 1000 });
-      const answer = await answerTo(String(asked.question_id), { leftMs: wait.leftMs, signal }, this.#ports);
+      const answered = answerTo(String(asked.question_id), { leftMs: wait.leftMs, signal }, this.#ports);
+      const answer = await this.#run.story.awaited({ step: path, tool: call.tool, awaits: 'answer' }, answered);
       await this.#requireInTime(wait);
       if (this.#endWait(path, answer) !== 'continue') return 'fail';
     }

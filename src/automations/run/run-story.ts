@@ -9,16 +9,19 @@ export interface FailedStep {
   readonly message: string;
 }
 
-/** A step that waits for people to approve it. */
+/** A step that waits for people. */
 export interface AskingStep {
   readonly step: string;
   readonly tool: string;
+  readonly awaits: 'approval' | 'answer';
 }
+
+type ApprovedStep = Omit<AskingStep, 'awaits'>;
 
 /** What became of the steps of a run, for people who ask why: which step failed last, which waits for an approval, what was answered. */
 export class RunStory {
   #failed: FailedStep | undefined;
-  #answer: (AskingStep & { readonly answer: ApprovalAnswer }) | undefined;
+  #answer: (ApprovedStep & { readonly answer: ApprovalAnswer }) | undefined;
   readonly #asking = new Set<AskingStep>();
 
   /** The step that failed last. */
@@ -27,11 +30,11 @@ export class RunStory {
   }
 
   /** The latest answer to an approval. */
-  get answer(): (AskingStep & { readonly answer: ApprovalAnswer }) | undefined {
+  get answer(): (ApprovedStep & { readonly answer: ApprovalAnswer }) | undefined {
     return this.#answer;
   }
 
-  /** A step that waits for an approval now. */
+  /** A step that waits for an approval or for the answer to its question now. */
   get asking(): AskingStep | undefined {
     return [...this.#asking].at(-1);
   }
@@ -41,12 +44,17 @@ export class RunStory {
   }
 
   /** Notes that a step waits for an approval, and what was answered. */
-  async asked(step: AskingStep, answered: Promise<ApprovalAnswer>): Promise<ApprovalAnswer> {
+  async asked(step: ApprovedStep, answered: Promise<ApprovalAnswer>): Promise<ApprovalAnswer> {
+    const answer = await this.awaited({ ...step, awaits: 'approval' }, answered);
+    this.#answer = { ...step, answer };
+    return answer;
+  }
+
+  /** Notes that a step waits for people until a promise is settled. */
+  async awaited<Answer>(step: AskingStep, answered: Promise<Answer>): Promise<Answer> {
     this.#asking.add(step);
     try {
-      const answer = await answered;
-      this.#answer = { ...step, answer };
-      return answer;
+      return await answered;
     } finally {
       this.#asking.delete(step);
     }

@@ -37,12 +37,12 @@ export class AutomationTracer {
 
   /** A trigger fired, and no run began. */
   noRun({ trigger, facts }: Firing, cause: TraceCause, why: JsonObject = {}): void {
-    this.#note({ cause, trigger: { ...trigger }, facts: { ...factsOf(facts), ...why } });
+    this.#note({ cause, trigger: { ...trigger }, facts: { ...factsOf(facts), ...why }, ...sinceOf(facts) });
   }
 
   /** A trigger nearly fired. */
   missed(trigger: Trigger, { cause, facts }: Miss): void {
-    this.#note({ cause, trigger: { ...trigger }, facts });
+    this.#note({ cause, trigger: { ...trigger }, facts, ...sinceOf(facts) });
   }
 
   ended(run: EndedRun): void {
@@ -55,6 +55,11 @@ export class AutomationTracer {
   #note(note: TraceNote): void {
     this.#traces.note(this.#agent, note);
   }
+}
+
+/** Returns when a trigger fired or was due, which may be earlier than what came of it. */
+function sinceOf({ at }: JsonObject): Pick<TraceNote, 'sinceMs'> {
+  return typeof at === 'string' ? { sinceMs: Date.parse(at) } : {};
 }
 
 function factsOf(facts: JsonObject): JsonObject {

@@ -1,11 +1,13 @@
 import { parseIsoTime } from '../../core/clock.ts';
 import type { ReadingStore } from '../../core/devices/sensor-readings.ts';
 import { AtmoError, invalidInput } from '../../core/errors.ts';
+import { nextLocalTime } from '../../core/local-time.ts';
 import { defineTool, INSTANT, INTEGER, p, resultSchema, TEXT } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import type { AgentRunner } from '../agent-runner.ts';
 import type { CheckPorts } from '../automation-ports.ts';
 import type { HouseState } from '../house/house.ts';
+import { CLOCK_TIME } from '../plan/schema-parts.ts';
 import { type Explained, explain } from './explain.ts';
 import { TRACE_CAUSES, TRACE_OUTCOMES } from './trace.ts';
 import type { TraceLog } from './trace-log.ts';
@@ -22,8 +24,10 @@ export interface ExplainToolPorts extends Omit<CheckPorts, 'house' | 'readings'>
 const DEFAULT_LIMIT = 20;
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
+const DAY_MS = 24 * HOUR_MS;
+const TIME_OF_DAY = new RegExp(CLOCK_TIME.pattern);
 const DURATION = /^(\d{1,6})\s*(s|m|min|h|d)$/;
-const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: MINUTE_MS, min: MINUTE_MS, h: HOUR_MS, d: 24 * HOUR_MS };
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: MINUTE_MS, min: MINUTE_MS, h: HOUR_MS, d: DAY_MS };
 
 const MOMENT = {
   summary: { ...TEXT, description: 'Why, in one sentence' },
@@ -61,7 +65,11 @@ export function explainAutomationTool(runner: AgentRunner, ports: ExplainToolPor
       parameters: {
         agent_id: p.string({ description: 'Id of the automation, as list_automations tells it', minLength: 1, maxLength: 256 }),
         at: p
-          .string({ description: 'When: an ISO time, or how long ago, such as 30m or 2h; lately when absent', maxLength: 40 })
+          .string({
+            description:
+              'When: a time of the last 24 hours such as 18:02, an ISO time, or how long ago, such as 30m or 2h; lately when absent',
+            maxLength: 40,
+          })
           .optional(),
         limit: p.integer({ description: 'Most traces in the answer; 20 when absent', minimum: 1, maximum: 100 }).optional(),
       },
@@ -74,7 +82,7 @@ export function explainAutomationTool(runner: AgentRunner, ports: ExplainToolPor
       ),
     },
     async ({ agent_id: id, at, limit = DEFAULT_LIMIT }, { principal }) => {
-      const atMs = at === undefined ? undefined : momentOf(at, ports.clock.now());
+      const atMs = at === undefined ? undefined : momentOf(at, ports);
       const { best, traces } = explain(subjectOf(id, runner), atMs, ports);
       const view = (moment: Parameters<typeof viewOf>[0]) => viewOf(moment, { principal, ports });
       const shown = best.map(view).filter((one) => one !== undefined);
@@ -102,8 +110,10 @@ function subjectOf(id: string, runner: AgentRunner): Explained {
   return { record, plan: runner.planOf(record), activity: runner.activityOf(record) };
 }
 
-/** Returns the moment of an ISO time or of a duration before now, in milliseconds since 1970. */
-function momentOf(text: string, nowMs: number): number {
+/** Returns the moment of an ISO time, of a time of day within the last 24 hours or of a duration before now, in milliseconds since 1970. */
+function momentOf(text: string, { clock, timeZone }: Pick<ExplainToolPorts, 'clock' | 'timeZone'>): number {
+  const nowMs = clock.now();
+  if (TIME_OF_DAY.test(text)) return nextLocalTime({ at: text, timeZone }, nowMs - DAY_MS) ?? nowMs;
   const [, count, unit = ''] = DURATION.exec(text) ?? [];
   const atMs = count === undefined ? parseIsoTime(text, 'at') : nowMs - Number(count) * (UNIT_MS[unit] ?? 0);
   if (atMs <= nowMs) return atMs;

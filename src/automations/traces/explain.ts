@@ -12,7 +12,7 @@ import { HUB, MOST_TRACES, type TraceLog } from './trace-log.ts';
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** How far from the moment that was asked for a trace explains it. */
-const NEAR_MS = 10 * MINUTE_MS;
+const NEAR_MS = 5 * MINUTE_MS;
 /** Traces that are older do not explain the present. */
 const RECENT_MS = DAY_MS;
 const KEPT_MS = 30 * DAY_MS;
@@ -66,7 +66,7 @@ function statesOf(subject: Explained, atMs: number, ports: ExplainPorts): readon
   if (ended) return [since(ended.atMs, { cause: 'ended', facts: { reason } })];
   if (disabled) return [since(disabled.atMs, { cause: 'disabled', facts: { by: disabled.by } }), ...offTimes(subject, atMs, ports)];
   const { asking } = activity;
-  const run: TraceNote = { cause: asking ? 'waits_for_approval' : 'running', facts: asking ? { ...asking } : {} };
+  const run: TraceNote = asking ? { cause: `waits_for_${asking.awaits}`, facts: { ...asking } } : { cause: 'running', facts: {} };
   return [
     ...(running ? [since(running.startedAtMs, { ...run, runId: running.runId })] : []),
     ...(isLiving(record) && !activity.isWatching
@@ -112,7 +112,9 @@ function latestOf(known: readonly Moment[], nowMs: number): Moment | undefined {
 
 function nearestTo(known: readonly Moment[], atMs: number): Moment | undefined {
   const near = known.filter((moment) => distanceOf(moment, atMs) <= NEAR_MS);
-  return near.toSorted((a, b) => minutesTo(a, atMs) - minutesTo(b, atMs) || rankOf(a) - rankOf(b) || b.lastMs - a.lastMs)[0];
+  return near.toSorted(
+    (a, b) => minutesTo(a, atMs) - minutesTo(b, atMs) || rankOf(a) - rankOf(b) || startsFrom(a, atMs) - startsFrom(b, atMs),
+  )[0];
 }
 
 /** People tell a time by its minute, so that a whole minute stands for all that happened within it. */
@@ -121,11 +123,24 @@ function distanceOf({ atMs: fromMs, lastMs: toMs }: Moment, atMs: number): numbe
   return Math.max(0, fromMs - endMs, atMs - toMs);
 }
 
+/** What began at the moment explains it better than what had begun before and still lasted. */
+function startsFrom({ atMs: fromMs, lastMs, count }: Moment, atMs: number): number {
+  return count === 1 ? Math.abs(fromMs - atMs) : Math.min(Math.abs(fromMs - atMs), Math.abs(lastMs - atMs));
+}
+
 function minutesTo(moment: Moment, atMs: number): number {
   return Math.ceil(distanceOf(moment, atMs) / MINUTE_MS);
 }
 
-const STATES: ReadonlySet<string> = new Set(['ended', 'disabled', 'not_resumed', 'hub_off', 'running', 'waits_for_approval']);
+const STATES: ReadonlySet<string> = new Set([
+  'ended',
+  'disabled',
+  'not_resumed',
+  'hub_off',
+  'running',
+  'waits_for_approval',
+  'waits_for_answer',
+]);
 
 function rankOf({ cause }: Moment): number {
   if (STATES.has(cause)) return 1;

@@ -22,8 +22,8 @@ const WRITE_EVERY_MS = MINUTE_MS;
 /** How soon a mere repetition is written, and how often the time at which the hub runs. */
 const COUNTED_EVERY_MS = 5 * MINUTE_MS;
 const DROP_EVERY_MS = 60 * MINUTE_MS;
-/** Traces that a full or broken disk refused are kept in memory up to this number. */
-const MOST_UNWRITTEN = 2_000;
+/** Most traces in memory: those that may repeat, and those that a full or broken disk refused. */
+const MOST_IN_MEMORY = 2_000;
 
 interface TraceLogPorts {
   readonly rows: TraceRows;
@@ -119,9 +119,9 @@ export class TraceLog implements Service {
   #remember(key: string, trace: Trace): void {
     this.#latest.delete(key);
     this.#latest.set(key, trace);
-    for (const oldest of [...this.#latest.keys()].slice(0, -MOST_UNWRITTEN)) this.#latest.delete(oldest);
     this.#unwritten.set(trace.id, trace);
-    for (const oldest of [...this.#unwritten.keys()].slice(0, -MOST_UNWRITTEN)) this.#unwritten.delete(oldest);
+    dropOldest(this.#latest);
+    dropOldest(this.#unwritten);
   }
 
   /** Writes within a time, but not before a minute after the last write. */
@@ -158,6 +158,11 @@ export class TraceLog implements Service {
       this.#isFailing = true;
     }
   }
+}
+
+function dropOldest<Key>(kept: Map<Key, Trace>): void {
+  const [oldest] = kept.keys();
+  if (kept.size > MOST_IN_MEMORY && oldest !== undefined) kept.delete(oldest);
 }
 
 /** Returns what traces have in common that count as one. */

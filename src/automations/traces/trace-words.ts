@@ -47,6 +47,8 @@ function runSentence(view: MomentView, ports: WordPorts): string {
       return `It has been running since ${clockText(atMs, ports)}.`;
     case 'waits_for_approval':
       return `It has been running since ${clockText(atMs, ports)} and waits until somebody approves ${tool}.`;
+    case 'waits_for_answer':
+      return `It has been running since ${clockText(atMs, ports)} and waits until somebody answers its question.`;
     case 'done':
       return count === 1 ? `${ran}.` : `It ran ${count} times from ${clockText(atMs, ports)} to ${clockText(moment.lastMs, ports)}.`;
     case 'done_with_errors':

@@ -8,6 +8,7 @@ export type TraceOutcome = (typeof TRACE_OUTCOMES)[number];
 const RUN_CAUSES = [
   'running',
   'waits_for_approval',
+  'waits_for_answer',
   'done',
   'done_with_errors',
   'waited_in_vain',

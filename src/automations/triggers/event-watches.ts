@@ -10,7 +10,7 @@ import type {
   SceneTrigger,
   WebhookTrigger,
 } from '../plan/trigger-schema.ts';
-import { type Delivery, MAX_REPORT_AGE_MS, Watch } from './watch.ts';
+import { type Delivery, MAX_REPORT_AGE_MS, type Miss, Watch } from './watch.ts';
 
 /** Fires when a device sends the event. An event that is more than a minute old does not count. */
 export class DeviceEventWatch extends Watch<DeviceEventTrigger> {
@@ -20,9 +20,13 @@ export class DeviceEventWatch extends Watch<DeviceEventTrigger> {
 
   #onEvent({ event, cluster, data, at_ms: atMs }: JsonObject): void {
     const { trigger } = this;
-    if (event !== trigger.event || (trigger.cluster !== undefined && cluster !== trigger.cluster)) return;
-    if (typeof atMs === 'number' && this.ports.clock.now() - atMs > MAX_REPORT_AGE_MS) return;
-    this.fire({ device_id: trigger.device_id, event, cluster: cluster ?? null, data: data ?? null });
+    if (event !== trigger.event || (trigger.cluster !== undefined && cluster !== trigger.cluster)) {
+      this.miss('other_event', { event: event ?? null, cluster: cluster ?? null });
+      return;
+    }
+    const ageMs = typeof atMs === 'number' ? this.ports.clock.now() - atMs : 0;
+    if (ageMs > MAX_REPORT_AGE_MS) this.miss('event_too_old', { age_seconds: Math.round(ageMs / 1000) });
+    else this.fire({ device_id: trigger.device_id, event, cluster: cluster ?? null, data: data ?? null });
   }
 }
 
@@ -39,8 +43,9 @@ export class ReachabilityWatch extends Watch<ReachabilityTrigger> {
   #onReachability(reachability: Json | undefined): void {
     const before = this.#state;
     this.#setState(reachability);
-    if (before === undefined || before === this.#state || this.#state !== this.trigger.becomes) return;
-    this.fire({ device_id: this.trigger.device_id, reachability: this.#state }, () => this.#state === this.trigger.becomes);
+    if (before === this.#state || this.#state !== this.trigger.becomes) return;
+    if (before === undefined) this.miss('first_state', { reachability: this.#state });
+    else this.fire({ device_id: this.trigger.device_id, reachability: this.#state }, () => this.#state === this.trigger.becomes);
   }
 
   #setState(reachability: Json | undefined): void {
@@ -56,8 +61,13 @@ export class DecisionWatch extends Watch<DecisionTrigger> {
 
   #onDecision(approvalId: string, { state, agent_id: agent }: JsonObject): void {
     const { trigger } = this;
-    if (state !== trigger.decision || (trigger.agent_id !== undefined && agent !== trigger.agent_id)) return;
-    this.fire({ agent_id: agent ?? null, decision: state, approval_id: approvalId });
+    if (trigger.agent_id !== undefined && agent !== trigger.agent_id) return;
+    if (state !== trigger.decision) this.#missOther(state);
+    else this.fire({ agent_id: agent ?? null, decision: state, approval_id: approvalId });
+  }
+
+  #missOther(decision: Json | undefined): void {
+    if (decision === 'approved' || decision === 'denied') this.miss('other_decision', { decision });
   }
 }
 
@@ -81,8 +91,9 @@ export class AutomationEndedWatch extends Watch<AutomationEndedTrigger> {
     const hasEnded = this.#isRunning && isRunning === false;
     this.#isRunning = isRunning === true;
     const { agent_id, outcome: wanted } = this.trigger;
-    if (!hasEnded || (wanted !== undefined && outcome !== wanted)) return;
-    this.fire({ agent_id, outcome: outcome ?? null });
+    if (!hasEnded) return;
+    if (wanted !== undefined && outcome !== wanted) this.miss('other_outcome', { outcome: outcome ?? null });
+    else this.fire({ agent_id, outcome: outcome ?? null });
   }
 }
 
@@ -94,9 +105,17 @@ export class PresenceWatch extends Watch<PresenceTrigger> {
 
   #onPresence({ person, presence, before }: JsonObject): void {
     const { trigger } = this;
-    if (typeof person !== 'string' || before === null || presence === before || presence !== trigger.becomes) return;
-    if (trigger.person === undefined ? !this.#areOthersAway(person) : trigger.person !== person) return;
-    this.fire({ person, presence }, () => this.ports.house.presenceOf(person) === presence);
+    if (typeof person !== 'string' || presence === undefined || presence === before || presence !== trigger.becomes) return;
+    const cause = this.#reasonAgainst(person, before);
+    if (cause) this.miss(cause, { person, presence });
+    else this.fire({ person, presence }, () => this.ports.house.presenceOf(person) === presence);
+  }
+
+  #reasonAgainst(person: string, before: Json | undefined): Miss['cause'] | undefined {
+    const wanted = this.trigger.person;
+    if (wanted !== undefined && wanted !== person) return 'other_person';
+    if (before === null) return 'first_state';
+    return wanted === undefined && !this.#areOthersAway(person) ? 'others_home' : undefined;
   }
 
   #areOthersAway(person: string): boolean {
@@ -124,7 +143,11 @@ export class WebhookWatch extends Watch<WebhookTrigger> {
   }
 
   override deliver(delivery: Delivery): boolean {
-    if (delivery.type !== 'webhook' || delivery.name !== this.trigger.name) return false;
+    if (delivery.type !== 'webhook') return false;
+    if (delivery.name !== this.trigger.name) {
+      this.miss('other_webhook', { name: delivery.name });
+      return false;
+    }
     this.fire({ name: delivery.name, body: delivery.body });
     return true;
   }

@@ -2,7 +2,7 @@ import { parseSensorId } from '../../core/devices/device-names.ts';
 import { VALUE_ALIASES } from '../../core/devices/matter-names.ts';
 import type { ReadingValue } from '../../core/devices/sensor-readings.ts';
 import type { HubEvent } from '../../core/events.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
 import type { ReadingTrigger, Trigger } from '../plan/trigger-schema.ts';
 import { MAX_REPORT_AGE_MS, Watch } from './watch.ts';
 
@@ -16,6 +16,8 @@ export class ReadingWatch extends Watch<ReadingTrigger> {
   #unit = '';
   #isThere: boolean | undefined;
   #cancelWait: (() => void) | undefined;
+  /** When the wait began, by the monotonic clock. */
+  #heldSinceMs = 0;
 
   override start(): void {
     const { index, readings } = this.ports;
@@ -24,7 +26,7 @@ export class ReadingWatch extends Watch<ReadingTrigger> {
     const [device = ''] = this.#sensor.split('/');
     const unsubscribeReadings = index.on('sensor.reading', this.#sensor, ({ data }) => this.#onReading(data));
     const unsubscribeReachability = index.on('device.reachability', device, ({ data }) => {
-      if (data.reachability !== 'reachable') this.#interrupt();
+      if (data.reachability !== 'reachable') this.#lose('unreachable');
     });
     this.cancel = () => {
       unsubscribeReadings();
@@ -34,20 +36,35 @@ export class ReadingWatch extends Watch<ReadingTrigger> {
   }
 
   override update(trigger: Trigger): void {
+    this.#interrupt('changed');
     super.update(trigger);
-    this.#interrupt();
   }
 
   #onReading({ value, unit, at_ms: atMs }: HubEvent['data']): void {
     if (!isReadingValue(value)) {
-      this.#interrupt();
+      this.#lose('unknown');
       return;
     }
     if (typeof unit === 'string') this.#unit = unit;
     // A value whose age is unknown counts as old.
     const isOld = atMs === null || (typeof atMs === 'number' && this.ports.clock.now() - atMs > MAX_REPORT_AGE_MS);
-    if (this.#value === undefined) this.#begin(value);
+    if (this.#value === undefined) this.#beginWith(value);
     else if (!isOld) this.#compareWith(value);
+    else if (!this.#isThere && readingMatches(this.trigger, value)) this.#missOld(value, atMs);
+  }
+
+  #beginWith(value: ReadingValue): void {
+    this.#begin(value);
+    if (this.#isThere) this.miss('first_value', this.#shown(value));
+  }
+
+  #missOld(value: ReadingValue, atMs: Json | undefined): void {
+    const age = typeof atMs === 'number' ? { age_seconds: Math.round((this.ports.clock.now() - atMs) / 1000) } : {};
+    this.miss('reading_too_old', { ...this.#shown(value), ...age });
+  }
+
+  #shown(value: ReadingValue): JsonObject {
+    return { value, unit: this.#unit };
   }
 
   #begin(value: ReadingValue): void {
@@ -62,8 +79,24 @@ export class ReadingWatch extends Watch<ReadingTrigger> {
     this.#isThere = readingMatches(this.trigger, value, wasThere ? this.trigger.hysteresis : 0);
     if (this.trigger.changes) {
       if (previous !== undefined && plain(previous) !== plain(value)) this.#fireWith(previous);
-    } else if (!this.#isThere) this.#endWait();
+    } else if (!this.#isThere) this.#leave(value);
     else if (!wasThere) this.#waitThenFire(previous);
+    else if (previous !== undefined && this.#isBackWithin(previous, value)) this.miss('hysteresis', this.#shown(value));
+  }
+
+  /** Returns whether a value crosses the limit again that had not gone back by the hysteresis. */
+  #isBackWithin(previous: ReadingValue, value: ReadingValue): boolean {
+    return !this.#cancelWait && !readingMatches(this.trigger, previous) && readingMatches(this.trigger, value);
+  }
+
+  /** The value is no longer beyond the limit. */
+  #leave(value: ReadingValue): void {
+    if (this.#cancelWait) this.miss('for_seconds_interrupted', { ...this.#shown(value), ...this.#held() });
+    this.#endWait();
+  }
+
+  #held(): JsonObject {
+    return { held_seconds: Math.round((this.ports.clock.monotonic() - this.#heldSinceMs) / 1000) };
   }
 
   #waitThenFire(previous: ReadingValue | undefined): void {
@@ -73,10 +106,14 @@ export class ReadingWatch extends Watch<ReadingTrigger> {
       return;
     }
     this.#endWait();
+    this.#heldSinceMs = this.ports.clock.monotonic();
     this.#cancelWait = this.ports.clock.after(holdMs, () => {
+      if (this.ports.readings.current(this.#sensor)?.reachability !== 'reachable') {
+        this.#interrupt('unreachable');
+        return;
+      }
       this.#cancelWait = undefined;
-      if (this.ports.readings.current(this.#sensor)?.reachability === 'reachable') this.#fireWith(previous);
-      else this.#isThere = false;
+      this.#fireWith(previous);
     });
   }
 
@@ -86,9 +123,17 @@ export class ReadingWatch extends Watch<ReadingTrigger> {
     this.fire(facts, () => changes === true || this.#isThere === true);
   }
 
+  /** The value is not known any more. */
+  #lose(because: 'unknown' | 'unreachable'): void {
+    if (this.#cancelWait) this.#interrupt(because);
+    else this.miss(because === 'unknown' ? 'reading_unknown' : 'unreachable');
+  }
+
   /** Cancels a running wait. The next known value that meets the trigger starts a new wait. */
-  #interrupt(): void {
-    if (this.#cancelWait) this.#isThere = false;
+  #interrupt(because: 'unknown' | 'unreachable' | 'changed'): void {
+    if (!this.#cancelWait) return;
+    this.#isThere = false;
+    this.miss('for_seconds_interrupted', { because, ...this.#held() });
     this.#endWait();
   }
 

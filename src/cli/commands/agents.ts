@@ -137,11 +137,11 @@ const renew = toolCommand({
 const why = toolCommand({
   name: 'agent why',
   summary: 'say why an automation ran or did not run, lately or at a moment',
-  examples: ['agent why night-watch', 'agent why night-watch --at 2h', 'agent why night-watch --at 2026-01-31T18:02:00+01:00'],
+  examples: ['agent why night-watch', 'agent why night-watch --at 18:02', 'agent why night-watch --at 2h --all'],
   tool: 'explain_automation',
   operands: [AGENT],
   options: {
-    at: { value: 'TIME', help: 'when: an ISO time, or how long ago, such as 30m or 2h', param: 'at' },
+    at: { value: 'TIME', help: 'when: 18:02, an ISO time, or how long ago, such as 30m or 2h', param: 'at' },
     all: { help: 'also what happened around it, newest first' },
   },
   sentence: (answer, call) => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { type AgentFixture, resultOf, SENSOR, startedFixture, WHEN_HOT } from '../agent-fixture.ts';
+import { type AgentFixture, codeOf, ENOUGH, resultOf, SENSOR, startedFixture, WHEN_HOT } from '../agent-fixture.ts';
 
 const why = async (fixture: AgentFixture, extra: JsonObject = {}): Promise<JsonObject> =>
   resultOf(await fixture.call('explain_automation', { agent_id: 'auto', ...extra }));
@@ -17,5 +17,88 @@ describe('an automation that did not run', () => {
     expect(answer.condition).toMatchObject({ type: 'reading', sensor_id: SENSOR, above: 30 });
     expect(answer.summary).toBe('It did not run at 00:00 because Hall temperature showed 26 °C and it needs more than 30 °C.');
     expect(answer.traces).toHaveLength(1);
+  });
+});
+
+test('a moment is told as a time of day, an ISO time, or how long ago it was', async () => {
+  const fixture = await startedFixture({ timeZone: 'Europe/Berlin' });
+  await fixture.report(20);
+  await fixture.spawn({ ...WHEN_HOT, conditions: [{ type: 'flag', flag: 'night' }] }, { permissions: [...ENOUGH, 'flag:read:night'] });
+  await fixture.pass(120);
+  await fixture.report(26);
+  await fixture.pass(7200);
+  for (const at of ['01:02', '2h', '120 min', '2026-01-01T00:02:00Z', '2026-01-01T01:02+01:00']) {
+    expect((await why(fixture, { at })).summary).toBe('It did not run at 01:02 because the flag night was no and it needs yes.');
+  }
+  expect(await why(fixture, { at: '1h' })).toMatchObject({ outcome: 'not_triggered', cause: 'already_there', value: 26 });
+});
+
+describe('who asks', () => {
+  const explain = (fixture: AgentFixture, permissions: readonly string[], extra: JsonObject = {}) =>
+    fixture.call('explain_automation', { agent_id: 'auto', ...extra }, fixture.agentWith('asker', permissions));
+
+  test('without the permission to read the sensor sees neither its value nor its name', async () => {
+    const fixture = await startedFixture();
+    await fixture.report(20);
+    await fixture.spawn({ ...WHEN_HOT, conditions: [{ type: 'reading', sensor_id: SENSOR, above: 31.625 }] });
+    await fixture.report(28.375);
+    const answer = await explain(fixture, ['agent:configure:auto']);
+    expect(resultOf(answer)).toMatchObject({ outcome: 'did_not_run', cause: 'condition_false', trigger: { type: 'reading' } });
+    expect(resultOf(answer).summary).toBe('It did not run at 00:00 because a condition did not hold that you may not look at.');
+    for (const secret of ['28.375', '31.625', 'Hall', 'hall', '°C']) expect(JSON.stringify(resultOf(answer)).includes(secret)).toBe(false);
+    expect(resultOf(await explain(fixture, ['agent:configure:auto', `sensor:read:${SENSOR}`]))).toMatchObject({ value: 28.375 });
+  });
+
+  test('does not learn that a sensor nearly set it off that the caller may not read', async () => {
+    const fixture = await startedFixture();
+    await fixture.report(20);
+    await fixture.spawn({ ...WHEN_HOT, trigger: { type: 'reading', sensor_id: SENSOR, above: 25, for_seconds: 60 } });
+    for (const value of [26, 20]) await fixture.report(value);
+    expect(await why(fixture)).toMatchObject({ cause: 'for_seconds_interrupted', value: 20 });
+    const answer = resultOf(await explain(fixture, ['agent:configure:auto']));
+    expect(answer).toMatchObject({ cause: 'nothing_came', traces: [] });
+    expect(answer.facts).toEqual({});
+  });
+
+  test('needs the permission for the automation', async () => {
+    const fixture = await startedFixture();
+    await fixture.spawn(WHEN_HOT);
+    expect(codeOf(await explain(fixture, ['agent:configure:other']))).toBe('PERMISSION_DENIED');
+    expect(codeOf(await fixture.call('explain_automation', { agent_id: 'nobody' }))).toBe('NOT_FOUND');
+    expect(codeOf(await fixture.call('explain_automation', { agent_id: 'auto', at: '2030-01-01T00:00:00Z' }))).toBe('VALIDATION_ERROR');
+  });
+
+  test('sees nothing of an earlier automation of the same name', async () => {
+    const fixture = await startedFixture();
+    await fixture.report(20);
+    await fixture.spawn(WHEN_HOT);
+    await fixture.report(26);
+    await fixture.pass(60);
+    await fixture.call('kill_agent', { agent_id: 'auto' });
+    await fixture.spawn(WHEN_HOT);
+    expect(await why(fixture)).toMatchObject({ outcome: 'not_triggered', cause: 'already_there', traces: [] });
+  });
+});
+
+describe('an automation that does nothing now', () => {
+  test('says so for each of its triggers', async () => {
+    const fixture = await startedFixture({ timeZone: 'Europe/Berlin' });
+    await fixture.report(20);
+    const trigger = [
+      { type: 'reading', sensor_id: SENSOR, above: 25 },
+      { type: 'time', at: '07:00' },
+    ];
+    await fixture.spawn({ ...WHEN_HOT, trigger });
+    expect((await why(fixture)).summary).toBe(
+      'It was not set off at 01:00 because Hall temperature showed 20 °C and it needs more than 25 °C; and this was not its time: the next one is 07:00.',
+    );
+  });
+
+  test('says who disabled it, and since when it rests', async () => {
+    const fixture = await startedFixture();
+    await fixture.spawn(WHEN_HOT);
+    await fixture.call('set_agent_enabled', { agent_id: 'auto', enabled: false });
+    await fixture.pass(3600);
+    expect(await why(fixture)).toMatchObject({ cause: 'disabled', at: '2026-01-01T00:00:00.000Z', facts: { by: 'owner' } });
   });
 });

@@ -45,7 +45,19 @@ function makeHub(listed: readonly JsonObject[] = [AUTO], others: Record<string, 
   return { asked, run };
 }
 
+const WHY = {
+  summary: 'It did not run at 18:02 because Kitchen sensor showed 61 lx and it needs less than 50 lx.',
+  traces: [{ summary: 'It ran at 17:00.' }],
+};
+
 describe('atmo agent', () => {
+  test('why says why an automation did not run, and with --all what happened around it', async () => {
+    const { asked, run } = makeHub([AUTO], { explain_automation: WHY });
+    expect((await run('agent why hall-light --at 18:02')).out).toBe(`${WHY.summary}\n`);
+    expect(asked).toEqual([['explain_automation', { agent_id: 'hall-light', at: '18:02' }]]);
+    expect((await run('agent why hall-light --all')).out).toBe(`${WHY.summary}\n  It ran at 17:00.\n`);
+  });
+
   test('spawn takes what the automation does from a JSON or YAML file, or from stdin', async () => {
     await withDirectory(async (dir) => {
       const { asked, run } = makeHub();
