@@ -52,6 +52,11 @@ const BENCHES: Readonly<Record<string, Bench>> = {
     load: () => import('./bench/sandbox.ts'),
   },
   connectors: { summary: 'memory that each connector adds', isNetworked: false, load: () => import('./bench/connectors.ts') },
+  replay: {
+    summary: 'what an automation would have done in a month of 50 sensors',
+    isNetworked: false,
+    load: () => import('./bench/replay.ts'),
+  },
   storage: { summary: 'a day of readings on the disk', isNetworked: false, load: () => import('./bench/storage.ts') },
   soak: { summary: 'a month of a whole hub: memory, files, timers', isNetworked: false, load: () => import('./bench/soak.ts') },
   wear: { summary: 'bytes that a day of a whole hub writes', isNetworked: false, load: () => import('./bench/wear.ts') },

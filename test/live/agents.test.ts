@@ -111,6 +111,21 @@ test('an automation switches the lamp in its own process when the thermometer cr
   expect(await isOn()).toBe(false);
 });
 
+test('the replay of a draft over what the thermometer showed says when it would have switched the lamp, and switches nothing', async () => {
+  const before = await turnOns();
+  const { parameters: _, ...rest } = WARM_LIGHT;
+  const replayed = await hub.result('replay_automation', {
+    config: { ...rest, trigger: { type: 'reading', sensor_id: SENSOR, above: 22, hysteresis: 1 } },
+    permissions: [`sensor:read:${SENSOR}`, 'device:control:living-room-lamp'],
+  });
+  const list = replayed.list as readonly JsonObject[];
+  expect(replayed).toMatchObject({ runs: 4, list: expect.any(Array) });
+  for (const { would } of list) expect(would).toEqual([expect.stringContaining('Turn on Living room lamp')]);
+  const gaps = (replayed.incomplete as readonly JsonObject[]).map(({ kind, id }) => `${kind} ${id}`);
+  expect(gaps).toEqual([`no_readings ${SENSOR}`]);
+  expect(await turnOns()).toBe(before);
+});
+
 test('a draft that works against a living automation on the real lamp, also through a scene, or sets itself off, is found', async () => {
   const permissions = ['device:control:living-room-lamp', 'sensor:read:living-room-lamp/*'];
   const at = { type: 'time', at: '22:00' };

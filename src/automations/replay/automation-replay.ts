@@ -41,8 +41,10 @@ export interface Replay {
 
 const MAX_LISTED = 100;
 const DAY_MS = 86_400_000;
-/** Number of readings, events and timers after which other work of the hub gets its turn. */
+/** Number of events and timers after which other work of the hub gets its turn. */
 const TURN_LENGTH = 200;
+/** What a reading for which nobody waits counts of that. */
+const READING_SHARE = 0.1;
 /** Number of microtasks after which a run that only checked its conditions has ended. */
 const MICROTASKS = 8;
 /** Hours of the night, in minutes since midnight. */
@@ -59,16 +61,17 @@ export class AutomationReplayer {
 
   /**
    * Returns what an automation would have done in the last days. Rejects with RESOURCE_EXCEEDED if too many replays wait, STORAGE_FAILED, or
-   * the reason of the signal. The caller has to check that its principal may look at all that the plan looks at.
+   * the reason of the signal. The caller has to check that `viewer` may look at all that the plan looks at; what calls would have done is told in
+   * the words that `viewer` may read.
    */
   replay(
     plan: AutomationPlan,
     principal: Principal,
-    { days, signal }: { readonly days: number; readonly signal: AbortSignal },
+    { days, viewer, signal }: { readonly days: number } & Pick<ToPlay, 'viewer' | 'signal'>,
   ): Promise<Replay> {
     const endMs = this.#ports.check.clock.now();
     const range = { startMs: endMs - days * DAY_MS, endMs };
-    return this.#limiter.run(() => new PlayedTime(this.#ports, { plan, principal, range, signal }).play(), signal);
+    return this.#limiter.run(() => new PlayedTime(this.#ports, { plan, principal, range, viewer, signal }).play(), signal);
   }
 }
 
@@ -76,6 +79,7 @@ interface ToPlay {
   readonly plan: AutomationPlan;
   readonly principal: Principal;
   readonly range: { readonly startMs: number; readonly endMs: number };
+  readonly viewer: Principal;
   readonly signal: AbortSignal;
 }
 
@@ -122,9 +126,8 @@ class PlayedTime {
     for (const happened of inOrder(itemsOf({ [Symbol.iterator]: () => pages }), itemsOf(this.#ports.events.between(range)))) {
       if (this.#clock.nextDueMs() <= happened.atMs) await this.#goTo(happened.atMs);
       this.#clock.goTo(happened.atMs);
-      if ('sensor' in happened) this.#takeReading(happened);
-      else await this.#takeEvent(happened);
-      await this.#rest();
+      if (!('sensor' in happened)) await this.#takeEvent(happened);
+      else if (this.#takeReading(happened)) await this.#rest();
     }
     await this.#goTo(range.endMs);
     await this.#played.stop();
@@ -136,9 +139,13 @@ class PlayedTime {
     this.#home.begin(reading);
   }
 
-  #takeReading(reading: PastReading): void {
+  /** Takes a reading, and returns whether it is time to rest. Most readings only change what conditions see later. */
+  #takeReading(reading: PastReading): boolean {
     this.#gaps.see(reading);
-    this.#home.takeReading(reading);
+    const isAwaited = this.#played.isAwaiting('sensor.reading', reading.sensor);
+    this.#home.takeReading(reading, isAwaited ? 'tell' : 'set');
+    this.#sinceTurn += READING_SHARE;
+    return isAwaited || this.#sinceTurn >= TURN_LENGTH;
   }
 
   /** While the hub was off, nothing ran: a run that waited went on afterwards. */
@@ -146,6 +153,7 @@ class PlayedTime {
     if (event.type === HUB_STOPPED) await this.#played.stop();
     this.#home.takeEvent(event);
     if (event.type === HUB_STARTED) await this.#played.restart();
+    await this.#rest();
   }
 
   /** Lets the timers end that are due until a moment. */
@@ -178,11 +186,12 @@ class PlayedTime {
 
   #answer(): Replay {
     const { check } = this.#ports;
+    const { viewer } = this.#toPlay;
     const wording = new CallWording(check);
     const list = this.#latest.toReversed().map(({ atMs, firing, calls }) => ({
       at: isoTime(atMs),
       trigger: firing.trigger,
-      would: calls.map((call) => wording.wordsOf(call)),
+      would: calls.map((call) => wording.wordsOf({ ...call, principal: viewer })),
     }));
     const incomplete = this.#gaps.gaps(this.#sensors, (id) => check.readings.current(id)?.sensor.title ?? id);
     return { runs: this.#runs, nights: this.#nights, since: isoTime(this.#toPlay.range.startMs), incomplete, list };

@@ -41,9 +41,10 @@ export class EventRecorder implements Service {
 
   async start(): Promise<void> {
     const { clock, house, history } = this.#ports;
-    history.begin(clock.now());
-    this.#noteCrash();
+    const crashedMs = this.#crashedMs();
     for (const { subject, data } of history.lastOfEach('device.reachability')) this.#earlier.set(subject, data.reachability ?? null);
+    history.begin(clock.now());
+    if (crashedMs !== undefined) history.note({ atMs: crashedMs, type: HUB_STOPPED, subject: '', data: {} });
     const flags = Object.fromEntries(house.flags.list().map(({ name, value }) => [name, value]));
     const presence = Object.fromEntries(house.presences.list().map((one) => [one.person, one.presence]));
     this.#note(HUB_STARTED, '', { flags, presence });
@@ -56,13 +57,11 @@ export class EventRecorder implements Service {
     this.#note(HUB_STOPPED, '', {});
   }
 
-  /** After a crash, notes that the hub stopped when it kept something for the last time. */
-  #noteCrash(): void {
+  /** Returns when the hub kept something for the last time if it crashed then; undefined if it did not. */
+  #crashedMs(): number | undefined {
     const { history } = this.#ports;
-    const [started, stopped] = [HUB_STARTED, HUB_STOPPED].map((type) => history.lastOfEach(type)[0]?.atMs ?? 0);
-    const newestMs = history.newestMs();
-    if (newestMs !== undefined && (started ?? 0) > (stopped ?? 0))
-      history.note({ atMs: newestMs, type: HUB_STOPPED, subject: '', data: {} });
+    const [started = 0, stopped = 0] = [HUB_STARTED, HUB_STOPPED].map((type) => history.lastOfEach(type)[0]?.atMs ?? 0);
+    return started > stopped ? history.newestMs() : undefined;
   }
 
   #onEvent(event: HubEvent): void {

@@ -78,12 +78,13 @@ export class PastHome implements PresentHome {
     this.#values.set(sensor, { value: this.#asShown(sensor, value), atMs });
   }
 
-  takeReading({ sensor, value, atMs }: PastReading): void {
+  /** Sets the value of a sensor, with the event of it if somebody waits for that. */
+  takeReading({ sensor, value, atMs }: PastReading, how: 'tell' | 'set'): void {
     const info = this.#sensor(sensor)?.info;
     if (!info) return;
     const shown = this.#asShown(sensor, value);
     this.#values.set(sensor, { value: shown, atMs });
-    this.bus.deliverReading(sensor, { value: shown, unit: info.unit, kind: info.kind, at_ms: atMs });
+    if (how === 'tell') this.bus.deliverReading(sensor, { value: shown, unit: info.unit, kind: info.kind, at_ms: atMs });
   }
 
   takeEvent(event: PastEvent): void {

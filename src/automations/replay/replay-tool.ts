@@ -88,7 +88,7 @@ export function replayAutomationTool(runner: AgentRunner, ports: ReplayToolPorts
       // When a value crossed a limit tells what the sensor showed, so that the caller needs the same permissions as the automation.
       for (const who of [by, principal]) requireVisible(plan, who, ports.tools.check);
       ports.limiter.charge(by);
-      return objectOf(copyJson(await ports.replayer.replay(plan, principal, { days: params.days ?? MAX_DAYS, signal })));
+      return objectOf(copyJson(await ports.replayer.replay(plan, principal, { days: params.days ?? MAX_DAYS, viewer: by, signal })));
     },
   );
 }

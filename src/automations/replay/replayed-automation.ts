@@ -1,5 +1,6 @@
 import type { CallAnswer, CallRequest, ToolCaller } from '../../calls/request-and-answer.ts';
 import type { Principal } from '../../core/auth/principal.ts';
+import type { EventType } from '../../core/events.ts';
 import { silentLogger } from '../../core/logger.ts';
 import type { Question } from '../../core/questions.ts';
 import type { AgentRecord, AgentStore } from '../agent-store.ts';
@@ -36,6 +37,7 @@ const MAX_CALLS = 20;
  */
 export class ReplayedAutomation {
   readonly #played: Played;
+  readonly #index: EventIndex;
   readonly #ports: AutomationPorts;
   #record: AgentRecord;
   #run: PastRun | undefined;
@@ -44,6 +46,7 @@ export class ReplayedAutomation {
   constructor(played: Played) {
     this.#played = played;
     this.#record = recordOf(played);
+    this.#index = new EventIndex(played.home.bus);
     this.#ports = this.#portsOf(played);
   }
 
@@ -68,6 +71,11 @@ export class ReplayedAutomation {
     await this.stop();
     this.start();
     this.#automation?.deliver({ type: 'hub_start' });
+  }
+
+  /** Returns whether a trigger or a wait waits for events of a type about a subject. */
+  isAwaiting(type: EventType, subject: string): boolean {
+    return this.#index.isAwaited(type, subject);
   }
 
   /** True while nothing runs, so that nothing more happens at this moment. */
@@ -100,7 +108,7 @@ export class ReplayedAutomation {
       agents,
       pipeline,
       events: home.bus,
-      index: new EventIndex(home.bus),
+      index: this.#index,
       readings: home.readings,
       devices: home.devices,
       house: home.house,

@@ -117,6 +117,11 @@ export class EventIndex {
     return this.#add(keyOf(type, ANY), handler);
   }
 
+  /** Returns whether a handler waits for events of a type about a subject. */
+  isAwaited(type: EventType, subject: string): boolean {
+    return this.#handlers.has(keyOf(type, subject)) || this.#handlers.has(keyOf(type, ANY));
+  }
+
   #add(key: string, handler: EventListener): () => void {
     const handlers = this.#handlers.get(key) ?? new Set();
     this.#handlers.set(key, handlers.add(handler));

@@ -212,7 +212,8 @@ function replayText(answer: JsonObject): string {
   const summary = `since ${since} it would have run ${runs} times, ${nights} of them between 1 and 5 at night`;
   const gaps = objectsIn(answer, 'incomplete').map(({ text }) => `not known: ${cellText(text)}`);
   const lines = objectsIn(answer, 'list').map(({ at, trigger, would }) => {
-    const by = Object.values(objectOf(trigger)).map(cellText).join(' ');
+    const { type, ...members } = objectOf(trigger);
+    const by = [type, ...Object.values(members)].map(cellText).join(' ');
     return `${at}  ${by}  ${textsOf(would).map(cellText).join('; ')}`;
   });
   return `${[summary, ...gaps, ...lines].join('\n')}\n`;

@@ -58,7 +58,7 @@ export class EventTable implements EventHistory {
   }
 
   *between({ startMs, endMs }: { readonly startMs: number; readonly endMs: number }): Generator<readonly PastEvent[]> {
-    this.#flush();
+    this.#flushWaiting();
     const sql = `SELECT * FROM event WHERE (ts, id) > (?, ?) AND ts < ? ORDER BY ts, id LIMIT ${PAGE_ROWS}`;
     let [afterMs, afterId] = [startMs - 1, Number.MAX_SAFE_INTEGER];
     for (let isMore = true; isMore; ) {
@@ -89,13 +89,18 @@ export class EventTable implements EventHistory {
     return event === undefined ? reading : Math.max(event, reading ?? event);
   }
 
+  /** A query alone writes nothing, so that the hub starts also when its disk is full. */
+  #flushWaiting(): void {
+    if (this.#waiting.length > 0) this.#flush();
+  }
+
   #all(sql: string, ...values: readonly (string | number)[]): readonly PastEvent[] {
-    this.#flush();
+    this.#flushWaiting();
     return this.#use((database) => database.prepare(sql).all(...values)).map(eventOf);
   }
 
   #time(sql: string): number | undefined {
-    this.#flush();
+    this.#flushWaiting();
     const ts = this.#use((database) => database.prepare(sql).get())?.ts;
     return typeof ts === 'number' ? ts : undefined;
   }

@@ -17,6 +17,10 @@ async function kindsFoundIn({ living, candidate, rules }: MadePair): Promise<rea
   );
   if (!other || !own) throw new Error('A pair has two automations');
   const findings = await checkAutomation(own, [other], homePorts(rules));
+  for (const { timeline, sentence, fix } of findings) {
+    expect(timeline.length, sentence).toBeGreaterThan(0);
+    expect(fix, sentence).not.toBe('');
+  }
   return findings.map(({ kind }) => kind);
 }
 

@@ -50,6 +50,7 @@ export class LivedHouse implements AsyncDisposable {
   #record: AgentRecord | undefined;
   #automation: Automation | undefined;
   #recorder: EventRecorder | undefined;
+  #replayer: AutomationReplayer | undefined;
 
   constructor(options: Partial<HistoryStoreOptions> = {}) {
     const directory = this.#directory;
@@ -116,14 +117,25 @@ export class LivedHouse implements AsyncDisposable {
     await this.#startHub();
   }
 
-  replayer(): AutomationReplayer {
+  /** The hub ends at once, is off for a while, and starts again. */
+  async crash(offMs: number): Promise<void> {
+    this.#recorder = undefined;
+    await this.restart(offMs);
+  }
+
+  #newReplayer(): AutomationReplayer {
     const check = { ...homePorts(), clock: this.clock, timeZone: TIME_ZONE, readings: this.history, devices: this.devices };
     return new AutomationReplayer({ check, house: this.house, readings: this.history, events: this.history.events });
   }
 
   replay(config: JsonObject, days = 30) {
+    return this.replayWith(config, AbortSignal.timeout(300_000), days);
+  }
+
+  replayWith(config: JsonObject, signal: AbortSignal, days = 30) {
+    this.#replayer ??= this.#newReplayer();
     const principal = { id: 'auto', kind: 'agent', permissions: PERMISSIONS } as const;
-    return this.replayer().replay(parseAutomation(config, validator), principal, { days, signal: AbortSignal.timeout(300_000) });
+    return this.#replayer.replay(parseAutomation(config, validator), principal, { days, viewer: principal, signal });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -88,6 +88,30 @@ describe('atmo agent', () => {
     expect((await again('agent check - --allow device:control:lamp', { stdin: YAML })).out).toBe('nothing found\n');
   });
 
+  test('replay says when an automation or a draft would have run, and what is not known', async () => {
+    const { asked, run } = makeHub([AUTO], {
+      replay_automation: {
+        runs: 2,
+        nights: 1,
+        since: '2026-01-01T00:00:00.000Z',
+        incomplete: [{ kind: 'no_readings', id: 'hall/temperature', text: 'No reading of Hall temperature was kept' }],
+        list: [{ at: '2026-01-02T01:30:00.000Z', trigger: { type: 'time', at: '01:30' }, would: ['Turn on Lamp', 'Turn off Plug'] }],
+      },
+    });
+    expect((await run('agent replay hall-light --days 7')).out).toBe(
+      [
+        'since 2026-01-01T00:00:00.000Z it would have run 2 times, 1 of them between 1 and 5 at night',
+        'not known: No reading of Hall temperature was kept',
+        '2026-01-02T01:30:00.000Z  time 01:30  Turn on Lamp; Turn off Plug\n',
+      ].join('\n'),
+    );
+    await run('agent replay - --allow device:control:lamp sensor:read:x', { stdin: YAML });
+    expect(asked.map(([, params]) => params)).toEqual([
+      { agent_id: 'hall-light', days: 7 },
+      { config: CONFIG, permissions: ['device:control:lamp', 'sensor:read:x'] },
+    ]);
+  });
+
   test.each([
     [true, 'hall-light is enabled now\n'],
     [false, 'hall-light was enabled already\n'],
