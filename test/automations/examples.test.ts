@@ -8,7 +8,7 @@ import { makeTool, settled } from '../calls/pipeline-fixture.ts';
 import { type AgentFixture, codeOf, startedFixture } from './agent-fixture.ts';
 
 const PAGE = readFileSync(new URL('../../docs/automations.md', import.meta.url), 'utf8');
-const SENSORS = ['hall-motion/occupancy', 'front-door/contact', 'living-room/temperature'];
+const SENSORS = ['hall-motion/is_occupied', 'front-door/is_open', 'living-room/temperature'];
 const TOOLS = [
   'hall_lamp_turn_on',
   'hall_lamp_turn_off',
@@ -76,16 +76,16 @@ const at = async ({ clock }: Pick<AgentFixture, 'clock'>, iso: string) => {
 };
 
 test('the lamp is on while somebody moves after sunset, and two minutes longer', async () => {
-  const house = await houseWith('motion-light.yaml', { 'hall-motion/occupancy': false });
+  const house = await houseWith('motion-light.yaml', { 'hall-motion/is_occupied': false });
   await at(house, '2026-01-01T12:00:00Z');
-  await house.report('hall-motion/occupancy', true);
-  await house.report('hall-motion/occupancy', false);
+  await house.report('hall-motion/is_occupied', true);
+  await house.report('hall-motion/is_occupied', false);
   expect(house.done).toEqual([]);
   await at(house, '2026-01-01T18:00:00Z');
-  await house.report('hall-motion/occupancy', true);
+  await house.report('hall-motion/is_occupied', true);
   await house.pass(600);
   expect(house.done).toEqual(['hall_lamp_turn_on']);
-  await house.report('hall-motion/occupancy', false);
+  await house.report('hall-motion/is_occupied', false);
   await house.pass(119);
   expect(house.done).toEqual(['hall_lamp_turn_on']);
   await house.pass(1);
@@ -93,10 +93,10 @@ test('the lamp is on while somebody moves after sunset, and two minutes longer',
 });
 
 test('the lamp at the door is bright by day, dim after sunset and dark while the flag of the night is set', async () => {
-  const house = await houseWith('door-light.yaml', { 'front-door/contact': true });
+  const house = await houseWith('door-light.yaml', { 'front-door/is_open': false });
   const open = async () => {
-    await house.report('front-door/contact', true);
-    await house.report('front-door/contact', false);
+    await house.report('front-door/is_open', false);
+    await house.report('front-door/is_open', true);
     await house.pass(30);
   };
   await at(house, '2026-01-01T12:00:00Z');
