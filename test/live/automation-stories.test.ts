@@ -189,20 +189,18 @@ describe('what owners of houses wish for', () => {
     await expect.poll(history, { timeout: 30_000, interval: 500 }).toEqual([1, 0, 1, 0]);
   });
 
-  test('what an owner labels is a group, which one step switches', async () => {
-    const members = ['hall-light', 'bedroom-lamp'].map((device) => ({ device_id: device, endpoint: 1 }));
-    await story.hub.result('hub:create_group', { name: 'Important', members });
-    const groups: unknown = await story.hub.result('hub:list_groups');
-    expect(groups).toMatchObject([{ name: 'Important' }]);
-    for (const name of [HALL, BED_LAMP]) await story.light(name, false);
-    await using grouped = await story.automation({
-      name: 'labelled',
+  test('rooms with the label of one floor are switched by one step', async () => {
+    for (const area of ['Hall', 'Bedroom']) await story.hub.result('hub:describe_area', { area, floor: 'Upstairs' });
+    expect(await story.hub.get('/api/v1/areas')).toMatchObject({ floors: ['Upstairs'] });
+    await using upstairs = await story.automation({
+      name: 'upstairs',
       yaml: `
         trigger: { type: webhook, name: go }
-        actions: [{ tool: hub:invoke_group, params: { group: ${(groups as readonly { readonly id: number }[])[0]?.id}, cluster: OnOff, command: 'on' } }]`,
-      allow: ['*'],
+        actions: [{ tool: control_area, params: { area: Upstairs, scope: floor, what: lights, action: 'on' } }]`,
+      allow: [LIGHT],
     });
-    await story.post(grouped.id);
+    for (const name of [HALL, BED_LAMP]) await story.light(name, false);
+    await story.post(upstairs.id);
     for (const name of [HALL, BED_LAMP]) await story.isLit(name, true);
   });
 

@@ -54,6 +54,21 @@ describe.skipIf(!HAS_CHROMIUM)(`notices on the page${HAS_CHROMIUM ? '' : `: ${CH
     await badge().waitFor({ state: 'detached' });
   });
 
+  test('a question is answered with a button, and its notice then says who answered what', async () => {
+    const asked = await world.hub.result('hub:ask_person', { question: 'Warm the bath?', answers: ['yes', 'later'], timeout_seconds: 600 });
+    await opened.show('notices');
+    const item = opened.page.locator('[data-kind="question"]');
+    await item.getByText(/Warm the bath\? \(yes \/ later\)/).waitFor();
+    await item.getByRole('button', { name: 'later' }).waitFor();
+    expect(await opened.barriers()).toEqual([]);
+    expect(await opened.overflowPixels()).toBe(0);
+    await item.getByRole('button', { name: 'Yes' }).click();
+    await item.getByText('owner answered: Yes').waitFor();
+    expect(await item.getByRole('button').count()).toBe(0);
+    const { question_id: id } = asked;
+    expect(await world.hub.result('hub:show_question', { question_id: String(id) })).toMatchObject({ answer: 'yes', answered_by: 'owner' });
+  });
+
   test('a person chooses on the page how to be told, and takes a rule back', async () => {
     await opened.show('settings');
     const reach = opened.page.getByRole('region', { name: 'How you are reached' });
