@@ -86,6 +86,15 @@ describe('a step that asks', () => {
     expect(fixture.notices.recent('ann')).toMatchObject([{ answered: { answer: given, by: 'ann' }, endedMs: expect.any(Number) }]);
   });
 
+  test('is what the automation is said to wait for', async () => {
+    const { fixture, post } = await atWebhook([ASK]);
+    await post();
+    const why = async () => resultOf(await fixture.call('explain_automation', { agent_id: 'auto' }));
+    expect(await why()).toMatchObject({ cause: 'waits_for_answer', summary: expect.stringContaining('answers its question') });
+    await fixture.passMinutes(10);
+    expect(await why()).toMatchObject({ cause: 'waited_in_vain' });
+  });
+
   test('takes answers of its own, and a call takes the answer as a parameter', async () => {
     const { fixture, post } = await atWebhook([
       { ...ASK, answers: ['warm', 'hot'] },

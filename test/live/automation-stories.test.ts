@@ -360,7 +360,7 @@ describe('triggers, conditions and steps', () => {
     await story.light(HALL, false);
     await story.light(BED_LAMP, false);
     // The owner's own call of a lock needs an approval, which the owner gives.
-    expect(await story.hub.call('matter:front_door_unlock')).toMatchObject({ status: 'success' });
+    expect(await story.hub.call('matter:front_door_unlock', { pin: '1234' })).toMatchObject({ status: 'success' });
     await story.isLit(HALL, true);
     for (const presence of ['away', 'home']) await story.hub.result('set_presence', { person: 'owner', presence });
     await story.isLit(BED_LAMP, true);
