@@ -50,7 +50,7 @@ export async function openAutomations(
   const house = new House({ clock, store, events }, { place: placeOf(location) });
   await stack.start(house);
   const things = new HomeThings({ devices, readings, names, scenes });
-  const traces = new TraceLog({ rows: readings.traces, clock, logger });
+  const traces = new TraceLog({ rows: readings.traces, clock, logger, time });
   await stack.start(traces);
   const runner = new AgentRunner({
     traces,

@@ -138,7 +138,7 @@ export async function agentFixture({
       find: (text) => scenes.find((scene) => scene.id === text || scene.name === text),
     },
   });
-  const traces = new TraceLog({ rows: traceRows, clock, logger: silentLogger });
+  const traces = new TraceLog({ rows: traceRows, clock, logger: silentLogger, time: { isTrusted: isTimeTrusted } });
   await traces.start();
   const runner: AgentRunner = new AgentRunner({
     things,

@@ -154,6 +154,17 @@ describe('an automation that is made to be a burden', () => {
   });
 });
 
+test('an automation that waits for the end of a run that is in progress runs at its end', async () => {
+  const fixture = await startedFixture();
+  const go = { type: 'webhook', name: 'go' };
+  await fixture.spawn({ trigger: go, actions: [{ type: 'wait', seconds: 60 }] }, { name: 'long' });
+  await fixture.call('post_to_webhook', { agent_id: 'long', webhook: 'go' });
+  await settled();
+  await fixture.spawn({ trigger: { type: 'automation_ended', agent_id: 'long' }, actions: [LAMP_ON] });
+  await fixture.pass(60);
+  expect(fixture.calls).toHaveLength(1);
+});
+
 describe('failures', () => {
   test('five in a row suspend the automation for an hour; a successful run makes it active again', async () => {
     const fixture = await startedFixture();

@@ -68,6 +68,7 @@ class WatchedYear {
       index: new EventIndex(new EventBus('test', this.clock)),
       readings: { current: () => undefined },
       devices: { get: () => undefined },
+      agents: { get: () => undefined },
       time: { isTrusted: () => true },
       house: { flag: () => undefined, presenceOf: () => undefined, persons: () => [], place: () => BERLIN },
       timeZone: TIME_ZONE,

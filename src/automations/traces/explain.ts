@@ -132,18 +132,19 @@ function minutesTo(moment: Moment, atMs: number): number {
   return Math.ceil(distanceOf(moment, atMs) / MINUTE_MS);
 }
 
+/** A time at which the hub was off looks late to a clock that was wrong at the start. */
 const STATES: ReadonlySet<string> = new Set([
   'ended',
   'disabled',
   'not_resumed',
-  'hub_off',
   'running',
   'waits_for_approval',
   'waits_for_answer',
+  'late',
 ]);
 
-function rankOf({ cause }: Moment): number {
-  if (STATES.has(cause)) return 1;
+function rankOf({ cause, trigger }: Moment): number {
+  if (STATES.has(cause) || (cause === 'hub_off' && !trigger)) return 1;
   return outcomeOf(cause) === 'not_triggered' ? 2 : 0;
 }
 

@@ -1,4 +1,4 @@
-import { type Clock, repeat } from '../../core/clock.ts';
+import { type Clock, repeat, type TrustedTime } from '../../core/clock.ts';
 import { toAtmoError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { Service } from '../../core/lifecycle.ts';
@@ -21,6 +21,7 @@ const PROMPT_MS = 2_000;
 const WRITE_EVERY_MS = MINUTE_MS;
 /** How soon a mere repetition is written, and how often the time at which the hub runs. */
 const COUNTED_EVERY_MS = 5 * MINUTE_MS;
+const TRUST_POLL_MS = 10_000;
 const DROP_EVERY_MS = 60 * MINUTE_MS;
 /** Most traces in memory: those that may repeat, and those that a full or broken disk refused. */
 const MOST_IN_MEMORY = 2_000;
@@ -29,6 +30,7 @@ interface TraceLogPorts {
   readonly rows: TraceRows;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly time: Pick<TrustedTime, 'isTrusted'>;
 }
 
 /** Causes that last for a time of their own. */
@@ -47,6 +49,7 @@ export class TraceLog implements Service {
   readonly #latest = new Map<string, Trace>();
   readonly #unwritten = new Map<number, Trace>();
   readonly #cancels: (() => void)[] = [];
+  #cancelTrust = () => {};
   #cancelWrite: (() => void) | undefined;
   #dueMs = Infinity;
   #lastId = 0;
@@ -57,12 +60,12 @@ export class TraceLog implements Service {
     this.#ports = ports;
   }
 
-  /** Reads when the hub ran last, and notes how long it was off. */
+  /** Reads when the hub ran last, and notes how long it was off as soon as the time is known. */
   async start(): Promise<void> {
     const { rows, clock } = this.#ports;
     const { lastId, aliveMs } = rows.known();
     this.#lastId = lastId;
-    if (aliveMs !== undefined) this.note(HUB, { cause: 'hub_off', facts: {}, sinceMs: Math.min(aliveMs, clock.now()) });
+    if (aliveMs !== undefined) this.#noteOff(aliveMs, clock.monotonic());
     this.#cancels.push(
       repeat(clock, COUNTED_EVERY_MS, () => this.#writeWithin(0)),
       repeat(clock, DROP_EVERY_MS, () => this.#attempt(() => this.#drop())),
@@ -70,9 +73,20 @@ export class TraceLog implements Service {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const cancel of this.#cancels) cancel();
+    for (const cancel of [...this.#cancels, this.#cancelTrust]) cancel();
     this.#cancelWrite?.();
     this.#attempt(() => this.#write());
+  }
+
+  /** A board without a battery for its clock begins with the time of the last stop, so that this waits for a trusted time. */
+  #noteOff(aliveMs: number, startedAt: number): void {
+    const { clock, time } = this.#ports;
+    if (!time.isTrusted()) {
+      this.#cancelTrust = clock.after(TRUST_POLL_MS, () => this.#noteOff(aliveMs, startedAt));
+      return;
+    }
+    const untilMs = clock.now() - (clock.monotonic() - startedAt);
+    this.note(HUB, { cause: 'hub_off', facts: {}, sinceMs: Math.min(aliveMs, untilMs), untilMs });
   }
 
   /** Adds a trace. */
@@ -110,10 +124,10 @@ export class TraceLog implements Service {
     return { ...rest, ...(runId !== undefined && { runId }), facts, lastMs: this.#ports.clock.now(), count: before.count + 1 };
   }
 
-  #anew(agent: string, { sinceMs, ...note }: TraceNote): Trace {
+  #anew(agent: string, { sinceMs, untilMs, ...note }: TraceNote): Trace {
     const nowMs = this.#ports.clock.now();
     this.#lastId += 1;
-    return { ...note, id: this.#lastId, agent, atMs: sinceMs ?? nowMs, lastMs: nowMs, count: 1 };
+    return { ...note, id: this.#lastId, agent, atMs: sinceMs ?? nowMs, lastMs: untilMs ?? nowMs, count: 1 };
   }
 
   #remember(key: string, trace: Trace): void {

@@ -41,7 +41,11 @@ export function viewOf(moment: Moment, viewer: Viewer): MomentView | undefined {
   if (!seesTrigger && outcomeOf(cause) === 'not_triggered') return undefined;
   const { unmet: conditions, ...facts } = stored;
   const all = objectsOf(conditions);
-  const unmet = all.filter(({ condition }) => mayLook(objectOf(condition), viewer));
+  // An expression may be about the value of the trigger.
+  const unmet = all.filter(({ condition }) => {
+    const about = objectOf(condition);
+    return (seesTrigger || about.type !== 'expression') && mayLook(about, viewer);
+  });
   return {
     moment,
     trigger: trigger && (seesTrigger ? named(trigger, viewer.ports) : { type: trigger.type ?? null }),

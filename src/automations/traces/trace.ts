@@ -90,12 +90,13 @@ export interface TraceNote {
   readonly facts: JsonObject;
   /** Trace id of the run in the audit log. */
   readonly runId?: string;
-  /** When it began, if it lasts; milliseconds since 1970. */
+  /** When it began and ended, if it lasted or is noted later; milliseconds since 1970. */
   readonly sinceMs?: number;
+  readonly untilMs?: number;
 }
 
 /** A stored trace. Times are in milliseconds since 1970. */
-export interface Trace extends Omit<TraceNote, 'sinceMs'> {
+export interface Trace extends Omit<TraceNote, 'sinceMs' | 'untilMs'> {
   readonly id: number;
   readonly agent: string;
   /** When it happened first, and last. Facts are those of the last time. */

@@ -84,6 +84,7 @@ export class AutomationEndedWatch extends Watch<AutomationEndedTrigger> {
   #isRunning = false;
 
   override start(): void {
+    this.#isRunning = this.ports.agents.get(this.trigger.agent_id)?.running !== undefined;
     this.cancel = this.ports.index.on('agent.changed', this.trigger.agent_id, ({ data }) => this.#onChange(data));
   }
 

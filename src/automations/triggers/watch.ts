@@ -38,6 +38,8 @@ export interface WatchPorts {
   readonly devices: Pick<DeviceDirectory, 'get'>;
   readonly time: Pick<TrustedTime, 'isTrusted'>;
   readonly house: HouseState;
+  /** The agents of this hub, of which one may be in the middle of a run. */
+  readonly agents: { get(id: string): { readonly running?: object } | undefined };
   /** Default IANA time zone of triggers and conditions. */
   readonly timeZone: string;
 }

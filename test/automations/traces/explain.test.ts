@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { type AgentFixture, codeOf, ENOUGH, resultOf, SENSOR, startedFixture, WHEN_HOT } from '../agent-fixture.ts';
+import { type AgentFixture, codeOf, ENOUGH, restarted, resultOf, SENSOR, startedFixture, WHEN_HOT } from '../agent-fixture.ts';
+import { CorrectedClock } from './non-run-generator.ts';
 
 const why = async (fixture: AgentFixture, extra: JsonObject = {}): Promise<JsonObject> =>
   resultOf(await fixture.call('explain_automation', { agent_id: 'auto', ...extra }));
@@ -49,6 +50,15 @@ describe('who asks', () => {
     expect(resultOf(await explain(fixture, ['agent:configure:auto', `sensor:read:${SENSOR}`]))).toMatchObject({ value: 28.375 });
   });
 
+  test('without that permission does not learn what the value was compared with in an expression either', async () => {
+    const fixture = await startedFixture();
+    await fixture.report(20);
+    await fixture.spawn({ ...WHEN_HOT, conditions: [{ type: 'expression', expr: 'trigger.value > 31.625' }] });
+    await fixture.report(28.375);
+    expect((await why(fixture)).summary).toBe('It did not run at 00:00 because it was not so that trigger.value > 31.625.');
+    expect(JSON.stringify(resultOf(await explain(fixture, ['agent:configure:auto'])))).not.toContain('31.625');
+  });
+
   test('does not learn that a sensor nearly set it off that the caller may not read', async () => {
     const fixture = await startedFixture();
     await fixture.report(20);
@@ -78,6 +88,23 @@ describe('who asks', () => {
     await fixture.spawn(WHEN_HOT);
     expect(await why(fixture)).toMatchObject({ outcome: 'not_triggered', cause: 'already_there', traces: [] });
   });
+});
+
+test('a time at which a board without a battery for its clock was off is not told as late', async () => {
+  const clock = new CorrectedClock();
+  const before = await startedFixture({ clock });
+  await before.spawn({ ...WHEN_HOT, trigger: { type: 'time', at: '03:00' } }, { ttl_seconds: 86_400 });
+  clock.advance(2 * 3_600_000);
+  await before.runner[Symbol.asyncDispose]();
+  await before.traces[Symbol.asyncDispose]();
+  clock.kill();
+  let isTrusted = false;
+  const after = await restarted(before, { isTimeTrusted: () => isTrusted });
+  await after.pass(60);
+  clock.correctionMs = 3 * 3_600_000;
+  isTrusted = true;
+  await after.pass(120);
+  expect((await why(after, { at: '03:00' })).summary).toBe('It did not run at 03:00 because the hub was off from 02:00 to 05:00.');
 });
 
 describe('an automation that does nothing now', () => {

@@ -572,6 +572,7 @@ const RUNS: readonly Kind[] = [
   { cause: 'done', config: () => simple(), plant: (scene) => posted(scene) },
   {
     cause: 'running',
+    isAlone: true,
     config: () => simple({ actions: [{ type: 'wait', seconds: 7200 }, LAMP_ON] }),
     plant: (scene) => posted(scene),
   },
@@ -654,6 +655,7 @@ const RUNS: readonly Kind[] = [
   },
   {
     cause: 'waits_for_answer',
+    isAlone: true,
     config: () => simple({ actions: [{ type: 'ask', name: 'heat', question: 'Heat the bath?', person: 'ann', timeout_seconds: 7200 }] }),
     plant: (scene) => posted(scene),
   },

@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000;
 const EVER = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, limit: 10_000 };
 
 async function logged(rows = new MemoryTraceRows(), clock = new ManualClock()) {
-  const log = new TraceLog({ rows, clock, logger: silentLogger });
+  const log = new TraceLog({ rows, clock, logger: silentLogger, time: { isTrusted: () => true } });
   await log.start();
   const note = (cause: TraceCause, step?: string) => log.note('auto', { cause, facts: { ...(step !== undefined && { step }) } });
   return { log, rows, clock, note };
