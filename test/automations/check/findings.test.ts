@@ -132,6 +132,14 @@ test('a step of which a rule wants an approval at night is told with the rule an
   expect(findings[0]?.sentence).toContain('the rule "heating at night" wants an approval of matter:hall_heating_set');
 });
 
+test('a question at night is told, and one by day is not', async () => {
+  const ask = { type: 'ask', name: 'bath', question: 'Warm the bath?', timeout_seconds: 600 };
+  const nightly = async (time: string) =>
+    (await check({ trigger: at(time), actions: [ask] })).filter(({ kind }) => kind === 'waits_at_night');
+  expect(await nightly('23:00')).toMatchObject([{ severity: 'warning', sentence: expect.stringContaining('it asks') }]);
+  expect(await nightly('12:00')).toEqual([]);
+});
+
 test('an automation that undoes its own step in the same run is found; one lamp after the whole scene is meant so', async () => {
   expect(await check({ trigger: at('22:00'), actions: [lamp('on'), lamp('off')] })).toMatchObject([
     { kind: 'opposite_effects', severity: 'warning' },
