@@ -1,3 +1,4 @@
+import type { PeopleDirectory } from '../core/auth/people.ts';
 import {
   type IssuedToken,
   isSelfOrDescendant,
@@ -12,20 +13,36 @@ import type { Json, JsonObject } from '../core/json.ts';
 import { oncePerObject, type Service } from '../core/lifecycle.ts';
 import { atWallTime } from '../core/local-time.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
-import { tokenState } from '../tools/builtin/token-tools.ts';
 import type { ReferringText } from '../tools/names/name-references.ts';
-import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import { type AgentRecord, type AgentStatus, AgentStore, type AgentType, type EndCause, isLiving } from './agent-store.ts';
 import { Automation, type AutomationPorts } from './automation.ts';
 import type { DefinitionPorts } from './automation-ports.ts';
-import { parseAutomation, parseParameters, withParameter } from './plan/parse-automation.ts';
+import { parseAutomation, parseParameters, planOrNone, withParameter } from './plan/parse-automation.ts';
 import type { AutomationPlan } from './plan/plan-schema.ts';
 import type { AskingStep } from './run/run-story.ts';
-import { checkDefinition, childId, idPartOf, requireAgentCapacity, requireOwnPermissions } from './spawn-checks.ts';
+import {
+  checkDefinition,
+  childId,
+  idPartOf,
+  requireAgentCapacity,
+  requireAutomation,
+  requireEditor,
+  requireFree,
+  requireMaker,
+  requireOwnPermissions,
+} from './spawn-checks.ts';
 import { lifetimeOf, TokenRenewal } from './token-renewal.ts';
 import { EventIndex } from './triggers/watch.ts';
-import { type AutomationEdit, type EditOutcome, editedRecord, nextVersion, type Version } from './version-store.ts';
-import { definitionHash, sortedPermissions } from './versions/definition.ts';
+import {
+  type Acceptance,
+  type AutomationEdit,
+  acceptedIn,
+  type EditOutcome,
+  editedRecord,
+  nextVersion,
+  type Version,
+} from './version-store.ts';
+import { definitionHash, requireAccepted, sortedPermissions } from './versions/definition.ts';
 
 /** The parts of the hub against which automations are checked, and those that they use. */
 export type AgentParts = DefinitionPorts &
@@ -33,6 +50,7 @@ export type AgentParts = DefinitionPorts &
     readonly events: EventBus;
     readonly store: KeyValueStore;
     readonly tokens: TokenAuthority;
+    readonly people: Pick<PeopleDirectory, 'personOf'>;
   };
 
 /** Longest body of a webhook, in characters of JSON. */
@@ -78,6 +96,7 @@ export class AgentRunner implements Service {
       readings: parts.readings,
       store: parts.store,
       tokens: parts.tokens,
+      people: parts.people,
       agents: this.#agents,
       index: new EventIndex(parts.events),
       timeZone: parts.timeZone,
@@ -110,10 +129,11 @@ export class AgentRunner implements Service {
     const part = idPartOf(request.name, request.type);
     requireUnreservedName(part);
     const id = childId(by, part);
-    this.#requireFree(id);
+    requireFree(id, this.#parts);
     requireOwnPermissions(request.permissions, by);
     const { type, permissions } = request;
     const { config, plan } = checkDefinition(request, { ...by, id, permissions }, this.#parts);
+    requireAccepted({ config, permissions }, request.accepted);
     const { ttlMs, renewsItself } = lifetimeOf(request.ttlMs, { type, ...parentOf(by) });
     const issued = this.#parts.tokens.issue({ agentId: part, permissions, ttlMs }, by);
     const record = this.#store({ ...request, config, ...(renewsItself && { renewsItself }) }, issued, by);
@@ -159,7 +179,7 @@ export class AgentRunner implements Service {
   renew(id: string, ttlMs: number | undefined, by: Principal): AgentRecord {
     const record = this.#require(id);
     requireAutomation(record, 'be renewed: spawn_agent gives it a new token, once it has ended');
-    this.#requireMaker(record, by, 'renew');
+    requireMaker(record, by, { verb: 'renew', authorizer: this.#parts.authorizer });
     if (!isLiving(record)) this.#requireRevivable(record, by);
     const renewed = this.#renewal.renew(record, lifetimeOf(ttlMs, record), record.parent === undefined ? OWNER : by);
     if (this.#running.get(id)?.automation) this.#exchangeEnd(renewed);
@@ -175,16 +195,21 @@ export class AgentRunner implements Service {
   edit(id: string, edit: AutomationEdit, by: Principal): EditOutcome {
     const before = this.#requireLiving(id);
     requireAutomation(before, 'be edited: what it does stands elsewhere');
-    this.#requireMaker(before, by, 'edit');
+    requireMaker(before, by, { verb: 'edit', authorizer: this.#parts.authorizer });
+    requireEditor(before, by, this.#parts.people);
     const permissions = sortedPermissions(edit.permissions ?? before.permissions);
     requireOwnPermissions(permissions, by);
     const { config, plan } = checkDefinition({ type: before.type, config: edit.config }, { ...by, id, permissions }, this.#parts);
+    requireAccepted({ config, permissions }, edit.accepted);
     if (definitionHash({ config, permissions }) === definitionHash(before)) return { record: before, isChanged: false };
-    const atMs = this.#parts.clock.now();
-    const version = nextVersion(before, { by: by.id, note: edit.note, atMs });
+    const version = nextVersion(before, { by: by.id, note: edit.note, atMs: this.#parts.clock.now() });
     // The old version is kept first. The present one is part of the record, which one write replaces.
     this.#agents.versions.keep(before);
-    const edited = this.#renewal.revise(before, (record) => editedRecord(record, { config, permissions, version }), by);
+    const edited = this.#renewal.revise(
+      before,
+      (record) => editedRecord(record, { config, permissions, version, ...acceptedIn(edit) }),
+      by,
+    );
     this.#stop(id);
     this.#begin(edited, before.disabled ? undefined : plan);
     return { record: edited, isChanged: true };
@@ -194,7 +219,7 @@ export class AgentRunner implements Service {
   versions(id: string, by: Principal): readonly Version[] {
     const record = this.#require(id);
     requireAutomation(record, 'have versions: what it does stands elsewhere');
-    this.#requireMaker(record, by, 'see the definition of');
+    requireMaker(record, by, { verb: 'see the definition of', authorizer: this.#parts.authorizer });
     return this.#agents.versions.of(record);
   }
 
@@ -264,16 +289,6 @@ export class AgentRunner implements Service {
     return Object.fromEntries(parameters.map(([name, { value }]) => [name, value]));
   }
 
-  /** Throws CONFLICT if the id is in use: two agents with one id would share their jobs and approvals. */
-  #requireFree(id: string): void {
-    const nowMs = this.#parts.clock.now();
-    const tokens = new Map(this.#parts.tokens.list().map((token) => [token.id, token]));
-    const isHeld = tokens.values().some((token) => token.agentId === id && tokenState(token, tokens, nowMs) === 'valid');
-    const known = this.#agents.get(id);
-    if (!isHeld && !(known && isLiving(known))) return;
-    throw new AtmoError('CONFLICT', `There is an agent ${id} with a token already; choose another name, or end it first`);
-  }
-
   /** Stores the agent. If that fails, revokes the token, since nobody may hold a token of an agent that the hub does not know. */
   #store(request: SpawnRequest & Pick<AgentRecord, 'renewsItself'>, { token, principal }: IssuedToken, by: Principal): AgentRecord {
     const facts = principal.token;
@@ -293,6 +308,7 @@ export class AgentRunner implements Service {
       permissions: principal.permissions,
       ...(request.type === 'automation' && { token }),
       config: request.config,
+      ...acceptedIn(request),
       runs: 0,
       failures: 0,
     };
@@ -446,18 +462,10 @@ export class AgentRunner implements Service {
     return this.#parts.tokens.revoke(tokenId);
   }
 
-  /** Throws PERMISSION_DENIED unless `by` is the parent of the agent, or the owner or a holder of `admin:agents` for one of the owner. */
-  #requireMaker({ id, parent }: AgentRecord, by: Principal, verb: string): void {
-    const isOwners = parent === undefined && this.#parts.authorizer.authorize(by, ['admin:agents']).allowed;
-    if (isOwners || by.id === parent) return;
-    const who = parent === undefined ? 'the owner' : `${parent}, whose token it comes from,`;
-    throw new AtmoError('PERMISSION_DENIED', `Only ${who} can ${verb} ${id}`);
-  }
-
   #requireRevivable({ id, status }: AgentRecord, by: Principal): void {
     if (status !== 'expired') throw new AtmoError('CONFLICT', `${id} was ended; spawn_agent makes it anew`);
     requireAgentCapacity(this.#agents.living(), by);
-    this.#requireFree(id);
+    requireFree(id, this.#parts);
   }
 
   #requireLiving(id: string): AgentRecord {
@@ -473,26 +481,16 @@ export class AgentRunner implements Service {
   }
 }
 
-function planOrNone(config: JsonObject, validator: SchemaValidator): AutomationPlan | undefined {
-  try {
-    return parseAutomation(config, validator);
-  } catch {
-    return undefined;
-  }
-}
-
 interface SpawnRequest extends Pick<AgentRecord, 'type' | 'config' | 'permissions'> {
   /** Word of the caller for an external agent, if it is not `external`. */
   readonly kind?: string;
   readonly name?: string;
+  /** The proposal that a person accepts by this, and the hash that its definition has to have. */
+  readonly accepted?: Acceptance;
   /** Lifetime; if undefined, an automation of the owner has no end, and any other agent lives for a day. */
   readonly ttlMs: number | undefined;
 }
 
 function parentOf(by: Principal): Pick<AgentRecord, 'parent'> {
   return by.kind === 'owner' ? {} : { parent: by.id };
-}
-
-function requireAutomation({ id, type }: AgentRecord, lacks: string): void {
-  if (type !== 'automation') throw new AtmoError('NOT_SUPPORTED', `${id} cannot ${lacks}`);
 }

@@ -141,6 +141,8 @@ export interface AgentRecord {
   readonly config: JsonObject;
   /** The present version of an automation; absent for the one with which it was made. */
   readonly version?: VersionFacts;
+  /** Present if a person accepted it as a proposal: only persons edit it then. */
+  readonly accepted?: { readonly by: string; readonly proposal: string; readonly proposedBy: string };
   /** Number of ended runs, including failed runs. */
   readonly runs: number;
   /** Number of failed runs since the last success. */

@@ -117,9 +117,21 @@ function exists(about: Observed, { readings, devices }: VisibilityPorts): boolea
  * triggers. The pipeline checks each call again; this check only tells the author about mistakes early.
  */
 export function checkActions(steps: readonly Step[], principal: Principal, ports: ActionPorts): void {
+  checkActionsFor(steps, { viewer: principal, holder: principal }, ports);
+}
+
+/** Who looks at what the actions name, and whose permissions they have. They differ while a proposal waits. */
+interface ActionsOf {
+  /** The one for whom tools and devices that it may not see do not exist. */
+  readonly viewer: Principal;
+  readonly holder: Principal;
+}
+
+/** Throws as `checkActions` does. What `viewer` may not see is as unknown as what does not exist. */
+export function checkActionsFor(steps: readonly Step[], of: ActionsOf, ports: ActionPorts): void {
   for (const { action, index } of callsIn(steps, ports.clock.now())) {
     try {
-      checkAction(action, principal, ports);
+      checkAction(action, of, ports);
     } catch (thrown) {
       const { code, message, details } = toAtmoError(thrown);
       const whose = code === 'TOOL_NOT_FOUND' ? ', with the permissions of this agent' : '';
@@ -158,18 +170,18 @@ function permissionsOfCall(action: Action, author: Principal, ports: ActionPorts
   }
 }
 
-function checkAction(action: Action, principal: Principal, ports: ActionPorts): void {
+function checkAction(action: Action, { viewer, holder }: ActionsOf, ports: ActionPorts): void {
   const { registry, authorizer, validator } = ports;
-  const tool = registry.resolve(action.tool, { isVisible: (candidate) => canSeeTool(candidate, principal, authorizer) });
+  const tool = registry.resolve(action.tool, { isVisible: (candidate) => canSeeTool(candidate, viewer, authorizer) });
   const required = tool.definition.requires.permissions;
-  if (!mayCallTool(tool, principal, authorizer)) throw lacks(required);
+  if (!mayCallTool(tool, holder, authorizer)) throw lacks(required);
   if (isFilledAtRun(action.params)) return;
   const params = validator.parameters(tool.definition.parameters, action.params);
   // For a tool of another hub, the permissions for effects are not checked: only that hub can resolve the devices.
   if (tool.hubs) return;
-  const canonical = canonicalOf(tool, params, { principal, ports });
+  const canonical = canonicalOf(tool, params, { principal: viewer, ports });
   if (!canonical) return;
-  const decision = authorizer.authorize(principal, permissionsOf(tool, canonical));
+  const decision = authorizer.authorize(holder, permissionsOf(tool, canonical));
   if (!decision.allowed) throw lacks(decision.required);
 }
 

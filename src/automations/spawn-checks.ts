@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto';
+import type { PeopleDirectory } from '../core/auth/people.ts';
 import { excessPermissions } from '../core/auth/permission.ts';
-import { AGENT_NAME, type Principal, rootAgentOf } from '../core/auth/principal.ts';
+import { AGENT_NAME, type Authorizer, type Principal, rootAgentOf, type TokenAuthority } from '../core/auth/principal.ts';
+import type { Clock } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
 import { slug } from '../core/ids.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { AgentRecord, AgentType } from './agent-store.ts';
+import { tokenState } from '../tools/builtin/token-tools.ts';
+import { type AgentRecord, type AgentStore, type AgentType, isLiving } from './agent-store.ts';
 import { checkActions, requireVisible } from './automation-access.ts';
 import type { DefinitionPorts } from './automation-ports.ts';
 import { bindNames } from './plan/bind-names.ts';
@@ -54,6 +57,29 @@ export function checkDefinition(
   return { config, plan };
 }
 
+/** Throws PERMISSION_DENIED unless `by` is the parent of the agent, or the owner or a holder of `admin:agents` for one of the owner. */
+export function requireMaker(
+  { id, parent }: Pick<AgentRecord, 'id' | 'parent'>,
+  by: Principal,
+  { verb, authorizer }: { readonly verb: string; readonly authorizer: Authorizer },
+): void {
+  const isOwners = parent === undefined && authorizer.authorize(by, ['admin:agents']).allowed;
+  if (isOwners || by.id === parent) return;
+  const who = parent === undefined ? 'the owner' : `${parent}, whose token it comes from,`;
+  throw new AtmoError('PERMISSION_DENIED', `Only ${who} can ${verb} ${id}`);
+}
+
+/** Throws PERMISSION_DENIED for an agent that edits what a person accepted: the person would not see the change. */
+export function requireEditor(
+  { id, accepted }: Pick<AgentRecord, 'id' | 'accepted'>,
+  by: Principal,
+  people: Pick<PeopleDirectory, 'personOf'>,
+): void {
+  if (!accepted || people.personOf(by)) return;
+  const what = `${accepted.by} accepted ${id} as it is; an agent proposes a change with propose_automation and replaces`;
+  throw new AtmoError('PERMISSION_DENIED', what);
+}
+
 const MAX_AGENTS = 64;
 /** Maximum number of living agents in one family (an agent and its descendants), so that no family uses up the common maximum. */
 const MAX_FAMILY = 16;
@@ -70,6 +96,23 @@ export function requireAgentCapacity(living: readonly AgentRecord[], by: Princip
 
 function full(what: string): AtmoError {
   return new AtmoError('RESOURCE_EXCEEDED', `${what}, which is the most; end one with kill_agent first`);
+}
+
+/** Throws CONFLICT if the id is in use: two agents with one id would share their jobs and approvals. */
+export function requireFree(
+  id: string,
+  {
+    agents,
+    tokens,
+    clock,
+  }: { readonly agents: Pick<AgentStore, 'get'>; readonly tokens: Pick<TokenAuthority, 'list'>; readonly clock: Clock },
+): void {
+  const nowMs = clock.now();
+  const records = new Map(tokens.list().map((token) => [token.id, token]));
+  const isHeld = records.values().some((token) => token.agentId === id && tokenState(token, records, nowMs) === 'valid');
+  const known = agents.get(id);
+  if (!isHeld && !(known && isLiving(known))) return;
+  throw new AtmoError('CONFLICT', `There is an agent ${id} with a token already; choose another name, or end it first`);
 }
 
 /** Maximum length of an agent's id. The id is part of permissions such as `agent:kill:<id>`, which have at most 256 characters. */
@@ -94,4 +137,9 @@ export function childId(parent: Principal, part: string): string {
     'VALIDATION_ERROR',
     `The agent's id would have ${id.length} characters, more than ${MAX_ID_LENGTH}; give it a shorter name`,
   );
+}
+
+/** Throws NOT_SUPPORTED for an external agent, of which the message says what it cannot do. */
+export function requireAutomation({ id, type }: AgentRecord, lacks: string): void {
+  if (type !== 'automation') throw new AtmoError('NOT_SUPPORTED', `${id} cannot ${lacks}`);
 }

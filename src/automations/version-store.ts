@@ -83,7 +83,12 @@ export interface AutomationEdit extends Pick<Definition, 'config'> {
   readonly permissions?: readonly string[] | undefined;
   /** What the author says about the new version. */
   readonly note?: string | undefined;
+  /** The proposal that a person accepts with this edit, and the hash that its definition has to have. */
+  readonly accepted?: Acceptance;
 }
+
+/** What a person accepted. */
+export type Acceptance = NonNullable<AgentRecord['accepted']> & { readonly hash: string };
 
 /** What became of an edit. */
 export interface EditOutcome {
@@ -95,7 +100,7 @@ export interface EditOutcome {
 /** Returns the record of an automation with a new definition, without its failures, and without its run, which the edit gives up. */
 export function editedRecord(
   { restsUntilMs: _, running, ...record }: AgentRecord,
-  changes: Definition & { readonly version: VersionFacts },
+  changes: Definition & Pick<AgentRecord, 'accepted'> & { readonly version: VersionFacts },
 ): AgentRecord {
   const edited: AgentRecord = { ...record, ...changes, status: 'active', failures: 0 };
   if (!running) return edited;
@@ -107,4 +112,11 @@ export function editedRecord(
     lastOutcome: 'stopped',
     lastError: { code: 'CANCELLED', message, atMs: changes.version.atMs },
   };
+}
+
+/** Returns what a record says about the proposal that a person accepted. */
+export function acceptedIn({ accepted }: { readonly accepted?: Acceptance }): Pick<AgentRecord, 'accepted'> {
+  if (!accepted) return {};
+  const { by, proposal, proposedBy } = accepted;
+  return { accepted: { by, proposal, proposedBy } };
 }

@@ -24,6 +24,7 @@ import { meshCommands } from './commands/mesh.ts';
 import { monitor } from './commands/monitor.ts';
 import { noticeCommands } from './commands/notices.ts';
 import { peopleCommands } from './commands/people.ts';
+import { proposalCommands } from './commands/proposals.ts';
 import { undo } from './commands/rehearsal.ts';
 import { ruleCommands } from './commands/rules.ts';
 import { sceneCommands } from './commands/scenes.ts';
@@ -71,7 +72,10 @@ export function sharedSections(all: () => readonly CommandSpec[]): readonly Comm
       ],
     },
     { title: 'Tools', commands: [tools, call, undo, sensors, read, jobs, jobCancel] },
-    { title: 'Agents', commands: [mcp, ...agentCommands, ...versionCommands, ...applicationCommands, ...tokenCommands] },
+    {
+      title: 'Agents',
+      commands: [mcp, ...agentCommands, ...versionCommands, ...proposalCommands, ...applicationCommands, ...tokenCommands],
+    },
     { title: 'Approvals, rules and the journal', commands: [...approvalCommands, ...approverCommands, ...ruleCommands, ...auditCommands] },
     { title: 'Mesh', commands: meshCommands },
     { title: 'Completion', commands: completionCommands(all) },

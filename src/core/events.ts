@@ -23,6 +23,7 @@ export const EVENT_TYPES = [
   'token.issued',
   'token.revoked',
   'agent.changed',
+  'proposal.changed',
   'house.changed',
   'scene.run',
   'rules.changed',
@@ -40,7 +41,7 @@ export interface HubEvent {
   readonly id: string;
   readonly source: string;
   readonly type: EventType;
-  /** Id of the event's subject: a device, tool, sensor, job, approval, token, agent, person or hub. */
+  /** Id of the event's subject: a device, tool, sensor, job, approval, token, agent, proposal, person or hub. */
   readonly subject: string;
   readonly time: string;
   readonly data: JsonObject;

@@ -20,6 +20,7 @@ export const NOTICE_KINDS = {
   disk: { urgency: 'high', title: 'The disk of the hub is nearly full' },
   certificate: { urgency: 'medium', title: 'A certificate is about to end' },
   automation: { urgency: 'medium', title: 'An automation failed, stopped or is about to end' },
+  proposal: { urgency: 'medium', title: 'An agent proposes an automation' },
   agent: { urgency: 'medium', title: 'An agent stopped' },
   token: { urgency: 'medium', title: 'A token is about to end' },
   device: { urgency: 'medium', title: 'A device has not answered for long' },

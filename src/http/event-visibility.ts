@@ -75,6 +75,8 @@ export class EventVisibility {
       'token.issued': token,
       'token.revoked': token,
       'agent.changed': ({ subject }, receiver) => isKin(receiver, subject) || this.#has(receiver, 'admin:agents'),
+      'proposal.changed': ({ data }, receiver) =>
+        isKin(receiver, data.agent_id) || (this.#parts.people.personOf(receiver) !== undefined && this.#has(receiver, 'agent:spawn')),
       'house.changed': ({ subject }, receiver) =>
         this.#has(receiver, subject.startsWith('flag/') ? `flag:read:${subject.slice('flag/'.length)}` : 'presence:read'),
       'scene.run': ({ subject }, receiver) => this.#has(receiver, `scene:read:${subject}`),

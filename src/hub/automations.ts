@@ -8,6 +8,9 @@ import { HomeThings } from '../automations/home-things.ts';
 import { flagTools } from '../automations/house/flag-tools.ts';
 import { House, type Place } from '../automations/house/house.ts';
 import { presenceTools } from '../automations/house/presence-tools.ts';
+import { ProposalStore } from '../automations/proposals/proposal-store.ts';
+import { proposalTools } from '../automations/proposals/proposal-tools.ts';
+import { Proposals } from '../automations/proposals/proposals.ts';
 import { AutomationReplayer } from '../automations/replay/automation-replay.ts';
 import { EventRecorder } from '../automations/replay/event-recorder.ts';
 import { replayAutomationTool } from '../automations/replay/replay-tool.ts';
@@ -37,12 +40,18 @@ interface AutomationOptions {
 
 const NO_SCENES = { get: () => undefined, find: () => undefined };
 
-/** Opens the flags of the house and the presence of its people, and registers the tools of agents. Returns the runner, which starts them. */
+/** The agents of the hub, and the automations that agents propose. */
+interface Automations {
+  readonly runner: AgentRunner;
+  readonly proposals: Proposals;
+}
+
+/** Opens the flags of the house and the presence of its people, and registers the tools of agents. The runner starts them. */
 export async function openAutomations(
   infrastructure: Infrastructure,
   services: ToolServices,
   { location, scenes = NO_SCENES, values = NO_DEVICE_VALUES, questions, stack }: AutomationOptions,
-): Promise<AgentRunner> {
+): Promise<Automations> {
   const { clock, logger, events, store, readings, directory: devices, deviceGroups, homeNames: names, auth } = infrastructure;
   const { validator, pipeline, meshProxy: mesh, tools: registry } = services;
   const { authorizer, tokens, time, rules, people } = auth;
@@ -65,6 +74,7 @@ export async function openAutomations(
     house,
     questions,
     tokens,
+    people,
     authorizer,
     pipeline,
     registry,
@@ -90,6 +100,7 @@ export async function openAutomations(
   await stack.start(new EventRecorder({ clock, events, house, history: readings.events }));
   const replayer = new AutomationReplayer({ check, house, readings, events: readings.events });
   const limiter = new TokenRateLimiter(clock, { defaultRate: REPLAYS });
+  const proposals = new Proposals({ store: new ProposalStore(store, clock), runner, people, events, ports: checkTools });
   const tools = [
     ...agentTools(runner, checkTools),
     checkAutomationTool(runner, checkTools),
@@ -97,11 +108,12 @@ export async function openAutomations(
     convertAutomationTool(checkTools),
     explainAutomationTool(runner, { ...check, traces, readings, house }),
     ...versionTools(runner, checkTools),
+    ...proposalTools({ proposals, runner, tools: checkTools }),
     ...flagTools(house.flags, authorizer),
     ...presenceTools(house.presences, people),
   ];
   for (const tool of tools) services.registry.register(tool);
-  return runner;
+  return { runner, proposals };
 }
 
 /** Returns the configured coordinates of the hub. A place that only a receiver knows has none. */

@@ -165,7 +165,7 @@ export class Hub implements Service {
       pageUrl: () => this.url,
       stack: this.#stack,
     });
-    const runner = await openAutomations(infrastructure, services, {
+    const { runner, proposals } = await openAutomations(infrastructure, services, {
       location,
       scenes: home?.scenes,
       values: home?.values,
@@ -185,6 +185,7 @@ export class Hub implements Service {
       stateDir: this.#config.stateDir,
       ownName: this.#config.mesh.name,
       agents: () => runner.records(),
+      proposals: () => proposals.open(),
       certificate: () => this.#http?.certificate(),
       stack: this.#stack,
     });

@@ -20,6 +20,7 @@ import { NoticePublisher } from '../notices/notice-publisher.ts';
 import { NoticeSettings } from '../notices/notice-settings.ts';
 import { NoticeStore } from '../notices/notice-store.ts';
 import { MessageNotices } from '../notices/person-messages.ts';
+import { type NoticedProposal, ProposalNotices } from '../notices/proposal-notices.ts';
 import { QuestionStore } from '../notices/question-store.ts';
 import { ToolNotices } from '../notices/tool-notices.ts';
 import { noticeTools } from '../tools/builtin/notice-tools.ts';
@@ -61,6 +62,8 @@ interface NoticeSourceOptions {
   /** Name of this hub in the mesh. */
   readonly ownName: string;
   readonly agents: () => readonly AgentRecord[];
+  /** Returns the automations that agents propose and nobody answered. */
+  readonly proposals: () => readonly NoticedProposal[];
   readonly certificate: () => CertificateFacts | undefined;
   readonly stack: ServiceStack;
 }
@@ -114,6 +117,7 @@ export async function openNoticeSources(
     new DeviceNotices({ clock, events, readings: infrastructure.readings, directory: infrastructure.directory, publisher }),
   );
   await stack.start(new AgentNotices({ clock, time: auth.time, events, publisher, agents: () => options.agents().map(noticedAgent) }));
+  await stack.start(new ProposalNotices({ clock, events, publisher, open: options.proposals }));
   await stack.start(
     new ToolNotices({
       clock,

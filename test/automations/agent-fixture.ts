@@ -8,6 +8,9 @@ import { HomeThings } from '../../src/automations/home-things.ts';
 import { flagTools } from '../../src/automations/house/flag-tools.ts';
 import { House, type Place } from '../../src/automations/house/house.ts';
 import { presenceTools } from '../../src/automations/house/presence-tools.ts';
+import { ProposalStore } from '../../src/automations/proposals/proposal-store.ts';
+import { proposalTools } from '../../src/automations/proposals/proposal-tools.ts';
+import { Proposals } from '../../src/automations/proposals/proposals.ts';
 import { AutomationReplayer } from '../../src/automations/replay/automation-replay.ts';
 import { replayAutomationTool } from '../../src/automations/replay/replay-tool.ts';
 import { explainAutomationTool } from '../../src/automations/traces/explain-tool.ts';
@@ -57,6 +60,7 @@ export class MemoryHistory {
   }
 }
 
+const OWNER_PERSON: Person = { name: 'owner', title: 'Owner', role: 'owner', limits: {} };
 const PEOPLE: readonly Person[] = [
   { name: 'ann', title: 'Ann', role: 'adult', limits: {} },
   { name: 'ben', title: 'Ben', role: 'adult', limits: {} },
@@ -140,7 +144,13 @@ export async function agentFixture({
   });
   const traces = new TraceLog({ rows: traceRows, clock, logger: silentLogger, time: { isTrusted: isTimeTrusted } });
   await traces.start();
+  const people = {
+    find: (name: string) => PEOPLE.find((person) => person.name === name),
+    list: () => PEOPLE,
+    personOf: ({ id, kind }: Principal) => (kind === 'owner' ? OWNER_PERSON : PEOPLE.find(({ name }) => name === id)),
+  };
   const runner: AgentRunner = new AgentRunner({
+    people,
     things,
     house,
     questions: asked.questions,
@@ -171,12 +181,14 @@ export async function agentFixture({
   };
   const ports = { registry: fixture.tools, things, authorizer, check, logger: silentLogger };
   const replay = { check, house, readings: { past: () => [] }, events: NO_EVENTS };
+  const proposals = new Proposals({ store: new ProposalStore(store, clock), runner, people, events, ports });
   const tools = [
     ...agentTools(runner, ports),
     checkAutomationTool(runner, ports),
     replayAutomationTool(runner, { replayer: new AutomationReplayer(replay), limiter: { charge: () => {} }, tools: ports }),
     ...versionTools(runner, ports),
     convertAutomationTool(ports),
+    ...proposalTools({ proposals, runner, tools: ports }),
     explainAutomationTool(runner, {
       ...check,
       traces,
@@ -185,7 +197,6 @@ export async function agentFixture({
     }),
     ...asked.tools,
   ];
-  const people = { find: (name: string) => PEOPLE.find((person) => person.name === name), list: () => PEOPLE };
   for (const tool of [...tools, ...flagTools(house.flags, authorizer), ...presenceTools(house.presences, people)]) {
     fixture.registry.register(tool);
   }

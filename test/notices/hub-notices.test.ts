@@ -4,6 +4,7 @@ import { BACKUP_OVERDUE, HubProblems } from '../../src/core/health.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { AgentNotices, type NoticedAgent } from '../../src/notices/agent-notices.ts';
 import { type EndingCertificate, HubNotices, type OfferedUpdate } from '../../src/notices/hub-notices.ts';
+import { type NoticedProposal, ProposalNotices } from '../../src/notices/proposal-notices.ts';
 import { ToolNotices } from '../../src/notices/tool-notices.ts';
 import { household } from './notices-fixture.ts';
 
@@ -286,4 +287,27 @@ describe('of a use of a tool that asks for it', () => {
     await pass(25 * 3_600_000);
     expect(publisher.openAtMs('tool/claude/door_unlock')).toBeUndefined();
   });
+});
+
+test('an agent that proposes automations is told of once, until none of its proposals waits, with its words marked as its own', async () => {
+  const parts = await household({ personsFor: () => ['ann'] });
+  const { clock, events, publisher } = parts;
+  let open: NoticedProposal[] = [];
+  const notices = new ProposalNotices({ clock, events, publisher, open: () => open });
+  await notices.start();
+  const change = async (proposals: NoticedProposal[]) => {
+    open = proposals;
+    events.emit('proposal.changed', 'p');
+    await parts.pass(0);
+  };
+  const first = { by: 'assistant', name: 'Cool "evening" <b>now</b>' };
+  await change([first]);
+  await change([{ by: 'assistant/helper', name: 'Another' }, first]);
+  expect(toldOf(parts)).toEqual([
+    'proposal: assistant proposes an automation and calls it "Cool evening bnow/b". It does nothing until somebody accepts it.',
+  ]);
+  await change([]);
+  await change([{ by: 'assistant/helper', name: 'Another' }]);
+  expect(toldOf(parts)).toHaveLength(2);
+  await notices[Symbol.asyncDispose]();
 });

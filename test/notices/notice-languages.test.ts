@@ -60,6 +60,7 @@ const SAMPLES: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
     ['claude', 'Lamp did not answer', false],
   ],
   'agents.ending': [['claude', DAY]],
+  'proposal.text': [['claude', '"Cool evening"']],
   'token.text': [['claude', DAY]],
   'certificate.text': [[DAY]],
   'certificate.notRenewed.text': [['The certificate could not be renewed']],

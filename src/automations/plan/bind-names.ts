@@ -14,18 +14,63 @@ import { type ThingKind, thingNamedBy } from '../home-things.ts';
  * What is malformed stays as it is, since the check of the configuration refuses it.
  */
 export function bindNames(config: JsonObject, principal: Principal, ports: NamingPorts): JsonObject {
-  const binder = new Binder(principal, ports);
+  return boundBy(new Binder(principal, ports, keepUnknown), config);
+}
+
+/** Returns the configuration as `bindNames` does. Also refuses calls about a device that is not known here or that the principal may not see. */
+export function bindSeenNames(config: JsonObject, principal: Principal, ports: NamingPorts): JsonObject {
+  return boundBy(new Binder(principal, ports, refuseUnknown), config);
+}
+
+/** Decides what becomes of a name in the parameters of a call that nothing here has. */
+type OnUnknown = (problem: unknown, text: string) => string;
+
+/** Keeps the text: it may name a device of another hub, which only that hub knows. */
+const keepUnknown: OnUnknown = (problem, text) => {
+  if (NOT_FOUND_CODES.has(toAtmoError(problem).code)) return text;
+  throw problem;
+};
+
+const refuseUnknown: OnUnknown = (problem) => {
+  throw problem;
+};
+
+function boundBy(binder: Binder, config: JsonObject): JsonObject {
   const bound = Object.entries(config).map(([name, value]): [string, Json] => [name, name === 'parameters' ? value : binder.bound(value)]);
   return Object.fromEntries(bound);
+}
+
+/** Returns the ids of the devices, sensors and scenes in a bound configuration, each once. */
+export function thingsIn(config: Json): readonly NamedThing[] {
+  const found = new Map(allThings(config).map((thing) => [`${thing.kind} ${thing.id}`, thing]));
+  return [...found.values()];
+}
+
+/** A device, sensor or scene that a configuration names. */
+export interface NamedThing {
+  readonly kind: ThingKind;
+  readonly id: string;
+}
+
+function allThings(value: Json): readonly NamedThing[] {
+  if (Array.isArray(value)) return value.flatMap(allThings);
+  if (!isJsonObject(value)) return [];
+  return Object.entries(value).flatMap(([name, item]) => {
+    const kind = thingNamedBy(name);
+    const ids = kind ? [item].flat().filter((one) => typeof one === 'string') : [];
+    return [...(kind ? ids.map((id) => ({ kind, id })) : []), ...allThings(item)];
+  });
 }
 
 class Binder {
   readonly #principal: Principal;
   readonly #ports: NamingPorts;
+  readonly #onUnknown: OnUnknown;
 
-  constructor(principal: Principal, ports: NamingPorts) {
+  constructor(principal: Principal, ports: NamingPorts, onUnknown: OnUnknown) {
     this.#principal = principal;
     this.#ports = ports;
+    this.#onUnknown = onUnknown;
   }
 
   /** Returns a trigger, a condition, a step, or a list of them, with ids. */
@@ -64,13 +109,11 @@ class Binder {
     return this.#ports.things.idOf(kind, text, callerView(this.#principal, this.#ports.authorizer));
   }
 
-  /** Returns the id as `#idOf` does; the text itself for a device of another hub, which only that hub knows. */
   #idHere(kind: ThingKind, text: string): string {
     try {
       return this.#idOf(kind, text);
     } catch (thrown) {
-      if (NOT_FOUND_CODES.has(toAtmoError(thrown).code)) return text;
-      throw thrown;
+      return this.#onUnknown(thrown, text);
     }
   }
 }

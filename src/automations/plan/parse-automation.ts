@@ -44,6 +44,15 @@ export function parseAutomation(config: JsonObject, validator: SchemaValidator):
   return plan;
 }
 
+/** Returns the plan of a configuration; undefined if it is invalid, such as a stored one of an earlier version. */
+export function planOrNone(config: JsonObject, validator: SchemaValidator): AutomationPlan | undefined {
+  try {
+    return parseAutomation(config, validator);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Checks the configuration of an external agent. Throws VALIDATION_ERROR if it is invalid, and PAYLOAD_TOO_LARGE if it is too long. */
 export function checkExternalConfig(config: JsonObject, validator: SchemaValidator): void {
   checkLength(config);

@@ -1,5 +1,6 @@
 import { canonicalJson } from '../../codec/canonical-json.ts';
 import { sha256Hex } from '../../codec/hashes.ts';
+import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 
 /** What an automation does and what it may do. */
@@ -11,6 +12,12 @@ export interface Definition {
 /** Returns the SHA-256, hex, over the canonical JSON (RFC 8785) of a definition whose names are bound to ids. */
 export function definitionHash({ config, permissions }: Definition): string {
   return sha256Hex(new TextEncoder().encode(canonicalJson({ config, permissions: sortedPermissions(permissions) })));
+}
+
+/** Throws CONFLICT if a definition, as it is bound to ids now, is not the one that a person accepted. */
+export function requireAccepted(definition: Definition, accepted: { readonly hash: string } | undefined): void {
+  if (!accepted || definitionHash(definition) === accepted.hash) return;
+  throw new AtmoError('CONFLICT', 'What the proposal names is not the same as when it was shown; the agent has to propose it anew');
 }
 
 /** Returns each permission once, in a fixed order. */

@@ -124,6 +124,10 @@ export const de: NoticeTexts = {
     },
     unknown: 'Der Grund ist nicht bekannt',
   },
+  proposal: {
+    title: 'Automation vorgeschlagen',
+    text: (agent, name) => `${agent} schlägt eine Automation vor und nennt sie ${name}. Sie tut nichts, solange niemand sie annimmt.`,
+  },
   token: {
     title: 'Ein Token endet bald',
     text: (agent, atMs) => `Das Token von ${agent} endet am ${dayText(atMs)}. Mach ein neues, wenn es noch gebraucht wird.`,

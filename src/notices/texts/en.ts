@@ -61,6 +61,10 @@ export const en: NoticeTexts = {
     },
     unknown: 'the reason is not known',
   },
+  proposal: {
+    title: 'Automation proposed',
+    text: (agent, name) => `${agent} proposes an automation and calls it ${name}. It does nothing until somebody accepts it.`,
+  },
   token: {
     title: 'A token is about to end',
     text: (agent, atMs) => `The token of ${agent} ends on ${dayText(atMs)}. Make a new one if it is still needed.`,

@@ -80,6 +80,8 @@ export interface NoticeTexts {
     readonly causes: Readonly<Record<EndCause, string>>;
     readonly unknown: string;
   };
+  /** `name` is the agent's own name for the automation, in quotation marks. */
+  readonly proposal: { readonly title: string; readonly text: (agent: string, name: string) => string };
   readonly token: { readonly title: string; readonly text: (agent: string, atMs: number) => string };
   readonly certificate: {
     readonly title: string;

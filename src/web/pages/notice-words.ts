@@ -12,6 +12,7 @@ const KIND_ICONS: Readonly<Record<NoticeKind, IconName>> = {
   disk: 'gauge',
   certificate: 'shield',
   automation: 'sparkle',
+  proposal: 'sparkle',
   agent: 'agent',
   token: 'key',
   device: 'warning',

@@ -210,6 +210,44 @@ describe('atmo agent', () => {
     for (const line of ['agent rollback hall-light newest', 'agent edit hall-light']) expect((await run(line)).code).toBe(2);
   });
 
+  test('proposals shows what each does apart from what its agent says, and accept sends the hash that was shown', async () => {
+    const hash = 'ab'.repeat(32);
+    const proposal = {
+      proposal_id: '3f2a',
+      name: 'Cool evening',
+      sentence: 'Trust me',
+      by: 'assistant',
+      state: 'open',
+      hash,
+      words: ['When Hall rises above 25', 'Turn on Fan by matter:fan_on'],
+      permissions: ['device:control:fan'],
+      beyond: ['admin:rules'],
+      conflicts: [{ severity: 'warning', sentence: 'Two fight', fix: 'End one' }],
+    };
+    const { asked, run } = makeHub([AUTO], {
+      propose_automation: { proposal_id: '3f2a', hash, ends_at: AUTO.expires_at, conflicts: [] },
+      list_automation_proposals: { proposals: [proposal] },
+      accept_automation: { agent_id: 'cool-evening', version: 1 },
+      decline_automation: { success: true },
+    });
+    expect((await run('agent propose Cool --config - --allow a:b --sentence fine --replaces auto', { stdin: YAML })).out).toContain(
+      '3f2a waits',
+    );
+    const { out } = await run('agent proposals');
+    expect(out).toContain(
+      'assistant says: "Trust me"\n  When Hall rises above 25\n  Turn on Fan by matter:fan_on\n  may: device:control:fan',
+    );
+    expect(out).toContain('you cannot accept it, since you lack admin:rules');
+    expect((await run(`agent accept 3f2a ${hash}`)).out).toBe('cool-evening does this now, in version 1\n');
+    expect((await run('agent decline 3f2a --reason warm')).out).toBe('proposal 3f2a was declined\n');
+    expect(asked).toEqual([
+      ['propose_automation', { name: 'Cool', config: CONFIG, permissions: ['a:b'], sentence: 'fine', replaces: 'auto' }],
+      ['list_automation_proposals', {}],
+      ['accept_automation', { proposal_id: '3f2a', hash }],
+      ['decline_automation', { proposal_id: '3f2a', reason: 'warm' }],
+    ]);
+  });
+
   test('list shows each with its state, parameters and last error', async () => {
     const { run } = makeHub();
     expect((await run('agents')).out).toMatch(/hall-light +automation +active +3 .*dark=50, note=22.*DEVICE_UNREACHABLE: no answer/);

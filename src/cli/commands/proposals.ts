@@ -1,0 +1,91 @@
+import { type JsonObject, objectOf, textsOf } from '../../core/json.ts';
+import { type Command, type Invocation, usage } from '../command.ts';
+import { objectsIn } from '../hub/answer-lists.ts';
+import { cellText } from '../terminal/text-table.ts';
+import { requestCommand, toolCommand } from '../tool-command.ts';
+import { configIn, conflictText, namedPermissions } from './agents.ts';
+
+const PROPOSAL = { name: 'PROPOSAL', help: 'id of the proposal, as agent proposals lists it', param: 'proposal_id' } as const;
+
+const propose: Command = {
+  name: 'agent propose',
+  summary: 'for agents: propose an automation to the people of the house',
+  examples: ["agent propose 'Cool evening' --config cool.yaml --allow device:control:fan --sentence 'It gets hot in there'"],
+  operands: [
+    { name: 'NAME', help: 'its name for people' },
+    { name: 'PERMISSION', help: 'more of what --allow began', isOptional: true, isRepeated: true },
+  ],
+  options: {
+    config: { value: 'FILE', help: 'what it would do, JSON or YAML (docs/automations.md), or - for stdin' },
+    allow: { value: 'PERMISSION', help: 'what it would be allowed, such as device:control:DEVICE; may be repeated', isRepeated: true },
+    sentence: { value: 'TEXT', help: 'why it is good for them; people see it as your words' },
+    replaces: { value: 'ID', help: 'the automation that it would replace' },
+  },
+  async run(call) {
+    const answer = objectOf(await call.hub.call('propose_automation', await proposalParams(call)));
+    const note = `proposal ${answer.proposal_id} waits for a person until ${answer.ends_at}`;
+    call.output.answer(answer, () => `${[note, ...objectsIn(answer, 'conflicts').map(conflictText)].join('\n')}\n`);
+  },
+};
+
+const proposals = requestCommand({
+  name: 'agent proposals',
+  summary: 'automations that agents propose: what each does, what it may do, and what may go wrong',
+  examples: ['agent proposals'],
+  request: ({ hub }) => hub.call('list_automation_proposals', {}),
+  text: (answer) => {
+    const listed = objectsIn(answer, 'proposals');
+    return listed.length === 0 ? 'nothing is proposed\n' : `${listed.map(proposalText).join('\n\n')}\n`;
+  },
+});
+
+const accept = toolCommand({
+  name: 'agent accept',
+  summary: 'let a proposed automation live, with the permissions that were shown',
+  examples: ['agent accept 3f2a9c0d1e4b5a68 HASH'],
+  tool: 'accept_automation',
+  operands: [PROPOSAL, { name: 'HASH', help: 'of the definition, as agent proposals showed it', param: 'hash' }],
+  sentence: ({ agent_id: id, version }) => `${id} does this now, in version ${version}`,
+});
+
+const decline = toolCommand({
+  name: 'agent decline',
+  summary: 'take a proposed automation off the list',
+  examples: ["agent decline 3f2a9c0d1e4b5a68 --reason 'we like it warm'"],
+  tool: 'decline_automation',
+  operands: [PROPOSAL],
+  options: { reason: { value: 'TEXT', help: 'why, for the agent', param: 'reason' } },
+  sentence: (_answer, call) => `proposal ${call.operand(0)} was declined`,
+});
+
+/** The commands about automations that agents propose. */
+export const proposalCommands: readonly Command[] = [propose, proposals, accept, decline];
+
+async function proposalParams(call: Invocation): Promise<JsonObject> {
+  const [file, sentence, replaces] = [call.text('config'), call.text('sentence'), call.text('replaces')];
+  if (file === undefined) throw usage('--config is missing: a file that says what the automation does (docs/automations.md)');
+  const permissions = namedPermissions(call);
+  if (permissions.length === 0) throw usage('--allow is missing: name what it needs, such as --allow device:control:DEVICE');
+  return {
+    name: call.operand(0),
+    config: await configIn(file, call),
+    permissions,
+    ...(sentence !== undefined && { sentence }),
+    ...(replaces !== undefined && { replaces }),
+  };
+}
+
+function proposalText(proposal: JsonObject): string {
+  const { name, by, sentence, replaces, permissions, beyond, state, reason } = proposal;
+  const lines = [
+    `${proposal.proposal_id}  ${JSON.stringify(name)}, proposed by ${by}${replaces === undefined ? '' : `, in place of ${replaces}`}`,
+    ...(state === 'open' ? [] : [`  ${state}${reason === undefined ? '' : `: ${cellText(reason)}`}`]),
+    ...(sentence === undefined ? [] : [`  ${by} says: ${JSON.stringify(sentence)}`]),
+    ...textsOf(proposal.words).map((line) => `  ${line}`),
+    `  may: ${textsOf(permissions).join(', ')}`,
+    ...(textsOf(beyond).length === 0 ? [] : [`  you cannot accept it, since you lack ${textsOf(beyond).join(', ')}`]),
+    ...objectsIn(proposal, 'conflicts').map((finding) => `  ${conflictText(finding).replaceAll('\n', '\n  ')}`),
+    `  hash: ${proposal.hash}`,
+  ];
+  return lines.join('\n');
+}

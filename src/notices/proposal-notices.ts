@@ -1,0 +1,59 @@
+import { rootAgentOf } from '../core/auth/principal.ts';
+import { repeat } from '../core/clock.ts';
+import type { HubContext } from '../core/context.ts';
+import type { Service } from '../core/lifecycle.ts';
+import { plain, quoted } from '../core/untrusted-text.ts';
+import type { NoticePublisher, Subject } from './notice-publisher.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** A proposal that waits for people. */
+export interface NoticedProposal {
+  /** Id of the agent that proposes. */
+  readonly by: string;
+  /** Name of the automation, as the agent wrote it. */
+  readonly name: string;
+}
+
+interface ProposalNoticeCollaborators extends Pick<HubContext, 'clock' | 'events'> {
+  readonly publisher: Pick<NoticePublisher, 'begin' | 'endMissing'>;
+  /** Returns the proposals that wait, the newest first. */
+  readonly open: () => readonly NoticedProposal[];
+}
+
+/** Publishes that an agent proposes automations. An agent with all that comes from it has one notice until none of them waits. */
+export class ProposalNotices implements Service {
+  readonly #collaborators: ProposalNoticeCollaborators;
+  #stops: readonly (() => void)[] = [];
+
+  constructor(collaborators: ProposalNoticeCollaborators) {
+    this.#collaborators = collaborators;
+  }
+
+  async start(): Promise<void> {
+    const { events, clock } = this.#collaborators;
+    // A proposal that nobody answers ends by the time alone.
+    this.#stops = [events.listen(() => this.#check(), ['proposal.changed']), repeat(clock, HOUR_MS, () => this.#check())];
+    this.#check();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const stop of this.#stops) stop();
+  }
+
+  #check(): void {
+    const { open, publisher } = this.#collaborators;
+    const subjects = open().map(subjectOf);
+    for (const subject of subjects) publisher.begin(subject);
+    publisher.endMissing('proposal', new Set(subjects.map(({ name }) => name)));
+  }
+}
+
+function subjectOf({ by, name }: NoticedProposal): Subject {
+  return {
+    kind: 'proposal',
+    name: `proposal/${rootAgentOf(by)}`,
+    path: '/#/automations',
+    write: ({ proposal }) => ({ title: proposal.title, text: proposal.text(plain(by), quoted(name)) }),
+  };
+}
