@@ -1,11 +1,13 @@
 import { principalKey } from '../core/auth/principal.ts';
 import type { TrustedTime } from '../core/clock.ts';
 import type { HubContext } from '../core/context.ts';
+import { type DeviceState, KEPT_BY_HUB } from '../core/devices/device-model.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import { redact } from '../core/logger.ts';
 import type { RunContext } from '../core/storage/audit-log.ts';
 import type { AuditIntent, AuditOutcome } from '../core/storage/audit-sink.ts';
+import type { Restorable } from '../tools/definition/tool-definition.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../tools/schema/plain-json.ts';
 import { maskResult, maskSecrets, withoutSecretTexts } from '../tools/schema/secrets.ts';
 import {
@@ -47,7 +49,7 @@ export function auditIntent(call: RoutedCall, context: StageContext, run: RunCon
 
 /** Returns the audit row that is written when a call has ended or was refused. */
 export function auditOutcome(call: CallFacts, answer: CallAnswer, { time, states }: Pick<StageContext, 'time' | 'states'>): AuditOutcome {
-  const { before, isDispatched } = call.running;
+  const { before, isDispatched, restorable } = call.running;
   const result = answer.status === 'success' ? auditedResult(call, answer.result) : undefined;
   return {
     kind: isDispatched ? 'outcome' : 'refusal',
@@ -56,7 +58,7 @@ export function auditOutcome(call: CallFacts, answer: CallAnswer, { time, states
     durationMs: answer.execution.duration_ms,
     responseHash: answer.response_hash,
     ...(result !== undefined && { result }),
-    ...(before && isDispatched && { after: states.latest(before) }),
+    ...(before && isDispatched && { after: restorable ? stateOf(restorable) : states.latest(before) }),
     ...(answer.status === 'error' && { error: answer.error.code, message: String(redact(answer.error.message)) }),
   };
 }
@@ -69,6 +71,12 @@ export function eventParams(call: ReauthorizedCall): JsonObject {
   const params = auditedParams(call);
   if (!call.tool.definition.metadata.audit.logParams) return {};
   return params.isShort ? { params: params.value } : { params_length: params.length };
+}
+
+/** Returns what is there now in the form of the audit log. What is not known is absent. */
+export function stateOf({ path, now }: Restorable): DeviceState {
+  const value = now();
+  return { [KEPT_BY_HUB]: value === undefined ? {} : { [path]: value } };
 }
 
 function commonEntry(call: CallFacts, atMs: number) {

@@ -10,7 +10,7 @@ import type { StallDetector } from '../core/health.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import type { RunContext } from '../core/storage/audit-log.ts';
 import type { CallChunk } from '../tools/definition/notifications.ts';
-import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
+import type { RegisteredTool, Restorable } from '../tools/definition/tool-definition.ts';
 import { maskSecrets, secretTexts } from '../tools/schema/secrets.ts';
 import { CallDeadline, type TimeLimitContext, timeLimitMs } from './call-deadline.ts';
 import type { IdempotencyClaim } from './idempotency-store.ts';
@@ -148,6 +148,8 @@ export class RunningCall {
   ranOn?: RouteCandidate;
   /** The values that the call may change, as they were before. */
   before?: DeviceState;
+  /** What the call changes elsewhere than in values of devices. */
+  restorable?: Restorable;
   /** Whether the call may already have taken effect. */
   isDispatched = false;
   hasEnded = false;

@@ -3,7 +3,7 @@ import type { Reversibility } from '../core/devices/device-states.ts';
 import { AtmoError, toAtmoError } from '../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../core/json.ts';
 import { recordNote } from '../core/storage/audit-sink.ts';
-import type { InnerCall } from '../tools/definition/tool-definition.ts';
+import type { InnerCall, Restorable } from '../tools/definition/tool-definition.ts';
 import { callerView } from '../tools/definition/tool-permissions.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../tools/schema/plain-json.ts';
 import { type ReceivedCall, type RehearsedCall, RunningCall, riskOf, toolIdOf } from './call.ts';
@@ -110,14 +110,23 @@ class RehearsedTree {
     return this.rehearse({ ...request, ...(sessionId !== undefined && { sessionId }), ...(signal && { signal }) }, depth + 1);
   }
 
-  #reversibility({ tool, effects }: RehearsedCall): Reversibility {
+  #reversibility({ tool, params, effects }: RehearsedCall): Reversibility {
     if (!tool.definition.execution.hasSideEffects) return { possible: true, reason: 'It changes nothing' };
+    const restorable = tool.restorable?.(params);
+    if (restorable) return isRestorable(restorable) ? { possible: true } : NOT_RESTORABLE;
     return this.#context.states.reversibilityOf(effects);
   }
 
   #limitsNear(principal: Principal): Rehearsal['limits'] {
     return this.#context.rateLimiter.left(principal).filter(({ left, calls }) => left <= calls * NEAR_SHARE);
   }
+}
+
+const NOT_RESTORABLE: Reversibility = { possible: false, reason: 'No call is known that would bring back what is there now' };
+
+function isRestorable(restorable: Restorable): boolean {
+  const now = restorable.now();
+  return now !== undefined && restorable.restore(now) !== undefined;
 }
 
 /** Returns the outcome of a call with the calls inside it: the one that is the least good. */

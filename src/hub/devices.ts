@@ -1,6 +1,8 @@
+import { runSteps } from '../calls/composition/steps.ts';
 import type { DeviceSource } from '../core/devices/device-directory.ts';
 import type { Device } from '../core/devices/device-model.ts';
 import type { HomeNames } from '../core/devices/device-names.ts';
+import { AtmoError } from '../core/errors.ts';
 import { attemptWrite } from '../core/files/file-system.ts';
 import { type AcceptedText, reportStaleFolder } from '../core/files/owner-file.ts';
 import type { DeviceId } from '../core/ids.ts';
@@ -131,7 +133,17 @@ export async function openDevices(
       members: memberPorts,
       devices: sync,
       audited: new AuditedCalls(infrastructure.auth.audit, () => infrastructure.auth.time.now()),
-      isComposed: (toolId) => registry.get(toolId)?.innerCalls !== undefined,
+      // An undo has effects of its own beside the calls that it makes.
+      isComposed: (toolId) => registry.get(toolId)?.innerCalls !== undefined && !toolId.startsWith('hub:undo@'),
+      restorableOf: ({ tool, params }) => registry.get(tool)?.restorable?.(params),
+      runCalls: async (calls, context) => {
+        const { failed } = await runSteps(
+          services.pipeline,
+          calls.map(({ tool, params = {} }) => ({ tool, params })),
+          { context },
+        );
+        if (failed) throw new AtmoError(failed.error.code, `${failed.tool}: ${failed.error.message}`, failed.error.details);
+      },
     }),
     controlMatterDevice({ devices: ports.devices, names: ports.names, access: ports.access, validator: ports.validator, profiles }),
   ];

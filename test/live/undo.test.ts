@@ -75,3 +75,24 @@ test('what somebody changed at the lamp since is not overwritten', async () => {
   expect(refused).toMatchObject({ status: 'error', error: { code: 'CONFLICT', details: { reason: 'changed_since' } } });
   expect(await state()).toEqual([true, 51]);
 });
+
+test('a lamp gets its room and its name back, and a scene that was saved is deleted', async () => {
+  const devices = async () => ((await hub.get('/api/v1/devices')) as unknown as { devices: readonly JsonObject[] }).devices;
+  const [before] = await devices();
+  const id = String(before?.id);
+  const calls = [
+    ['hub:set_device_area', { device_id: id, area: 'Attic' }],
+    ['hub:rename_device', { device_id: id, name: 'Moon' }],
+    ['save_scene', { name: 'Evening', devices: [id] }],
+  ] as const;
+  const traces: string[] = [];
+  for (const [tool, params] of calls) {
+    const answer = await hub.call(tool, params);
+    expect(answer).toMatchObject({ status: 'success' });
+    traces.push(answer.trace_id);
+  }
+  expect((await devices())[0]).toMatchObject({ name: 'Moon', area: 'Attic' });
+  for (const trace of traces.toReversed()) expect(await hub.call('hub:undo', { trace_id: trace })).toMatchObject({ status: 'success' });
+  expect((await devices())[0]).toMatchObject({ name: String(before?.name), ...(before?.area !== undefined && { area: before.area }) });
+  expect(await hub.result('list_scenes')).toMatchObject({ scenes: [] });
+});

@@ -1,8 +1,8 @@
 import type { Authorizer } from '../../core/auth/principal.ts';
 import { isoTime, parseIsoTime } from '../../core/clock.ts';
-import { type JsonObject, present } from '../../core/json.ts';
+import { isJsonObject, type JsonObject, present } from '../../core/json.ts';
 import { defineTool, INSTANT, p, resultSchema, TEXT } from '../../tools/definition/define-tool.ts';
-import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import type { RegisteredTool, Restorable } from '../../tools/definition/tool-definition.ts';
 import { FLAG_VALUE, IDENTIFIER } from '../plan/schema-parts.ts';
 import type { Flag, FlagStore, FlagValue } from './flag-store.ts';
 
@@ -37,6 +37,7 @@ function setFlagTool(flags: FlagStore): RegisteredTool {
       },
       returns: FLAG,
       examples: [{ description: 'Away until somebody changes it', params: { flag: 'vacation_mode', value: true } }],
+      restorable: ({ flag }) => restorableFlag(flags, flag),
     },
     async ({ flag: name, value, until }, { principal }) => {
       const untilMs = until === undefined ? undefined : parseIsoTime(until, 'until');
@@ -57,9 +58,25 @@ function clearFlagTool(flags: FlagStore): RegisteredTool {
       tags: ['flag', 'mode', 'automation'],
       parameters: { flag: flagName },
       returns: resultSchema({ changed: { type: 'boolean', description: 'False when it was not set' } }),
+      restorable: ({ flag }) => restorableFlag(flags, flag),
     },
     async ({ flag }) => ({ changed: flags.clear(flag) }),
   );
+}
+
+/** A flag comes back with its value and its end, or it is ended if it was not set. */
+function restorableFlag(flags: FlagStore, name: string): Restorable {
+  return {
+    path: `flag/${name}`,
+    now: () => {
+      const flag = flags.get(name);
+      return flag ? present({ value: flag.value, until: flag.untilMs === undefined ? undefined : isoTime(flag.untilMs) }) : null;
+    },
+    restore: (before) =>
+      isJsonObject(before)
+        ? { tool: 'core:set_flag', params: { ...before, flag: name } }
+        : { tool: 'core:clear_flag', params: { flag: name } },
+  };
 }
 
 function listFlagsTool(flags: FlagStore, authorizer: Authorizer): RegisteredTool {

@@ -32,6 +32,12 @@ function setPresenceTool(presences: PresenceStore, people: KnownPeople): Registe
         presence: p.enum(['home', 'away'], { description: 'Where the person is now' }),
       },
       returns: resultSchema({ changed: { type: 'boolean', description: 'False when it was known before' } }),
+      restorable: ({ person }) => ({
+        path: `presence/${person}`,
+        now: () => presences.get(person)?.presence ?? null,
+        // Nothing makes it unknown again whether somebody is at home.
+        restore: (presence) => (presence === null ? undefined : { tool: 'core:set_presence', params: { person, presence } }),
+      }),
     },
     async ({ person, presence }, { principal }) => {
       requirePerson(person, people);

@@ -24,7 +24,7 @@ import {
   type ScheduledCall,
   secretsOf,
 } from '../call.ts';
-import { auditIntent, eventData, eventParams } from '../call-audit.ts';
+import { auditIntent, eventData, eventParams, stateOf } from '../call-audit.ts';
 import type { CallDeadline } from '../call-deadline.ts';
 import { parseJobView } from '../jobs/job-store.ts';
 import type { RouteCandidate, StageContext } from '../pipeline-context.ts';
@@ -93,8 +93,15 @@ export async function writeIntent(call: RoutedCall, context: StageContext): Prom
 }
 
 /** Keeps the values that the call may change, as they are now. Only values that devices do not report have to be asked for. */
-async function keepStateBefore({ running, effects, route }: RoutedCall, { states }: StageContext): Promise<void> {
-  if (!route[0]?.isLocal || effects.length === 0) return;
+async function keepStateBefore({ running, effects, route, tool, params }: RoutedCall, { states }: StageContext): Promise<void> {
+  if (!route[0]?.isLocal) return;
+  const restorable = tool.restorable?.(params);
+  if (restorable) {
+    running.restorable = restorable;
+    running.before = stateOf(restorable);
+    return;
+  }
+  if (effects.length === 0) return;
   const before = states.before(effects, running.deadline.signal);
   const known = before instanceof Promise ? await before : before;
   if (Object.keys(known).length > 0) running.before = known;

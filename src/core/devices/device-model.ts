@@ -179,3 +179,6 @@ export function withDefaultOptions(fields: JsonObject, required: readonly string
  * them. A value that is not known is absent.
  */
 export type DeviceState = Readonly<Record<string, JsonObject>>;
+
+/** Stands in a DeviceState for what calls change elsewhere than in values of devices. It is no device id. */
+export const KEPT_BY_HUB = '@hub';

@@ -67,7 +67,8 @@ const COORDINATES_OF_MODE: Readonly<Record<string, readonly string[]>> = {
   CurrentXAndCurrentY: ['CurrentX', 'CurrentY'],
   ColorTemperatureMireds: ['ColorTemperatureMireds'],
 };
-const COORDINATES = Object.values(COORDINATES_OF_MODE).flat();
+/** All attributes that are a coordinate of a colour in some mode. */
+export const COORDINATES = Object.values(COORDINATES_OF_MODE).flat();
 
 /** Returns whether a value is a coordinate of a colour that has no meaning in the color mode `mode`. */
 export function isCoordinateOfOtherMode(value: { readonly cluster: string; readonly attribute: string }, mode: Json | undefined): boolean {
@@ -78,7 +79,8 @@ export function isCoordinateOfOtherMode(value: { readonly cluster: string; reado
 
 /** Returns the changes when a device turns on (Application Clusters §1.5). */
 const on: Changes = (touched) => ({ OnOff: true, ...restoredLevel(touched) });
-const off: Changes = () => ({ OnOff: false });
+/** A device that turns off forgets the time after which it would have (§1.5.7.1). */
+const off: Changes = () => ({ OnOff: false, OnTime: 0 });
 
 /** Returns the changes when a device turns on for a time. A longer remaining on-time stays as it is (§1.5.7.6). */
 function onWithTimedOff(touched: TouchedCluster): AttributeChanges {
@@ -300,18 +302,22 @@ const MOVING_CHANGES: Readonly<Record<string, Changes>> = {
   'WindowCovering.StopMotion': NO_CHANGE,
   'ClosureControl.Stop': NO_CHANGE,
   'ValveConfigurationAndControl.Open': openValve,
-  'ValveConfigurationAndControl.Close': () => ({ CurrentState: 'Closed', CurrentLevel: 0 }),
+  'ValveConfigurationAndControl.Close': () => ({ CurrentState: 'Closed', CurrentLevel: 0, RemainingDuration: null }),
   'PumpConfigurationAndControl.OperationMode': pumpMode('OperationMode'),
   'PumpConfigurationAndControl.ControlMode': pumpMode('ControlMode'),
   // The device uses the lowest of several current limits. So this value is the highest possible result.
   'EnergyEvse.UserMaximumChargeCurrent': ({ value }) => ({ MaximumChargeCurrent: value }),
   'MicrowaveOvenControl.AddMoreTime': addCookTime,
+  'ServiceArea.SelectAreas': (t) => ({ SelectedAreas: t.field('newAreas') }),
 };
 
 /** Pausing keeps the phase and the time that is left; going on again does so too (Application Clusters §1.14.6). */
 const OPERATION_CHANGES: Readonly<Record<string, Changes>> = {
   'OperationalState.Pause': () => ({ OperationalState: 'Paused' }),
   'OperationalState.Resume': () => ({ OperationalState: 'Running' }),
+  'RvcOperationalState.Pause': () => ({ OperationalState: 'Paused' }),
+  // A robot that was paused on its way to the charger goes on with that (§7.4.5), and nothing tells where it was paused.
+  'RvcOperationalState.Resume': () => ({ OperationalState: 'Running' }),
 };
 
 /** The changes that commands and writes of Matter clusters make, by `Cluster.Element`. */

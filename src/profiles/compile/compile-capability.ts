@@ -54,7 +54,7 @@ function compileTool(action: string, entry: ToolEntry, context: CompileContext):
     risk: entry.risk,
     isAdministrative: false,
     isIdempotent: entry.idempotent ?? isUsuallyIdempotent(entry, behaviour),
-    ...(entry.undo === 'never' && { isFinal: true as const }),
+    ...(entry.undo !== undefined && { undo: entry.undo }),
     timeoutMs: entry.timeoutSeconds === undefined ? DEFAULT_TIMEOUT_MS : entry.timeoutSeconds * 1000,
     values: names ? context.values.filter((value) => names.includes(value.name)) : context.values,
     ...(example && { example }),

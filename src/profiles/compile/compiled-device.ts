@@ -2,7 +2,7 @@ import type { Risk } from '../../core/auth/principal.ts';
 import type { Device, DeviceDescription } from '../../core/devices/device-model.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { Json, JsonObject, JsonSchema } from '../../core/json.ts';
-import type { EventEntry } from '../files/profile-format.ts';
+import type { EventEntry, ToolEntry } from '../files/profile-format.ts';
 import { propertiesOf } from '../values/converter.ts';
 import type { Bounds } from '../values/human-schema.ts';
 import type { ClusterView, CompiledValue, LiveValues } from './cluster-view.ts';
@@ -98,8 +98,11 @@ export interface ToolBlueprint {
   /** True if the tool administers the device and needs the permission `admin:device:<id>`. */
   readonly isAdministrative: boolean;
   readonly isIdempotent: boolean;
-  /** True if nothing puts back what a call does, whatever values the device shows afterwards: a door was open, a wash has begun. */
-  readonly isFinal?: true;
+  /**
+   * `never`: nothing puts back what a call does, whatever values the device shows afterwards: a door was open, a wash has begun. `sometimes`:
+   * it depends on the state of the device before the call. An object: another tool removes what a call creates.
+   */
+  readonly undo?: ToolEntry['undo'];
   readonly timeoutMs: number;
   readonly parameters: JsonSchema;
   readonly example?: JsonObject;

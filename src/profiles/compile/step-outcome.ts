@@ -43,7 +43,7 @@ type SteppedDevice = Pick<CompiledDevice, 'tools' | 'values' | 'live'>;
  */
 export function outcomeOf(step: DeviceStep, device: SteppedDevice, fresh?: LiveValues): StepOutcome {
   const changes = changesOfStep(step, device, fresh);
-  const values = Object.fromEntries(changes.flatMap((change): [string, Json][] => namedValue(change)));
+  const values = Object.fromEntries(changes.flatMap((change): [string, Json][] => namedValue(change, step)));
   const unforeseen = [...new Set(changes.map(({ value }) => value.name))].filter((name) => !Object.hasOwn(values, name));
   return { ...(Object.keys(values).length > 0 && { values }), ...(unforeseen.length > 0 && { unforeseen }) };
 }
@@ -64,8 +64,10 @@ export function changesOfStep(step: DeviceStep, device: SteppedDevice, fresh?: L
   return own.map((value) => ({ value }));
 }
 
-function namedValue({ value, raw, human }: ValueChange): [string, Json][] {
+/** Returns the name and new value of a change; nothing if it is not known. A command can also end a value: a closed valve has no time left. */
+function namedValue({ value, raw, human }: ValueChange, { kind }: DeviceStep): [string, Json][] {
   if (human !== undefined) return [[value.name, human]];
+  if (raw === null && kind === 'invoke') return [[value.name, null]];
   const shown = raw === undefined || raw === null ? null : value.toHuman(raw);
   return shown === null ? [] : [[value.name, shown]];
 }

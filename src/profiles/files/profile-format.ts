@@ -63,6 +63,17 @@ interface Conversion {
   readonly rename?: Readonly<Record<string, string>>;
 }
 
+/**
+ * How a call that creates something in a device is undone: by another tool of the cluster, with the same parameters. It is known to be new only
+ * if there was none of the kind before, since it may else have replaced one whose content nobody knows.
+ */
+export interface RemovedBy {
+  /** Action of the tool that removes it. */
+  readonly removedBy: string;
+  /** Attribute and member that count what there is, such as `FabricSceneInfo.SceneCount`. */
+  readonly count: string;
+}
+
 /** A value of a device: part of a tool's result and, if `kind` is set, a reading with history. */
 export interface ValueEntry extends Conversion {
   readonly attribute: string;
@@ -121,8 +132,11 @@ export interface ToolEntry {
   /** Feature codes. Only a cluster with all of these features gets the tool. */
   readonly features?: readonly string[];
   readonly idempotent?: boolean;
-  /** `never`: a call cannot be undone, even if another tool brings the values back: a door was open, a wash has begun. */
-  readonly undo?: 'never';
+  /**
+   * `never`: a call cannot be undone, even if another tool brings the values back: a door was open, a wash has begun. `sometimes`: it depends
+   * on the state before the call. The description of the tool says so.
+   */
+  readonly undo?: 'never' | 'sometimes' | RemovedBy;
   readonly timeoutSeconds?: number;
   /** Short form of the action, used as an alias. */
   readonly alias?: string;

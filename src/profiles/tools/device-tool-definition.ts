@@ -1,11 +1,12 @@
 import { type Device, REACHABILITIES } from '../../core/devices/device-model.ts';
 import { readableWords } from '../../core/devices/matter-names.ts';
-import type { JsonSchema } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
 import { quoted } from '../../core/untrusted-text.ts';
-import type { ToolDefinition } from '../../tools/definition/tool-definition.ts';
+import type { Restorable, ToolDefinition } from '../../tools/definition/tool-definition.ts';
 import { trustedSchema } from '../../tools/schema/schema-validator.ts';
-import type { DeviceTool } from '../compile/compiled-device.ts';
+import type { CompiledDevice, DeviceTool } from '../compile/compiled-device.ts';
 import { propertiesOf } from '../values/converter.ts';
+import { memberOf } from '../values/converters.ts';
 import { TEMPERATURE_UNITS } from '../values/temperature-unit.ts';
 import { SETTLEMENT_PROPERTIES } from './run-device-tool.ts';
 
@@ -63,7 +64,7 @@ function describe(device: Device, tool: DeviceTool): string {
   const area = device.area === undefined ? '' : ` In the area ${quoted(device.area)}.`;
   const part = partOf(tool);
   const danger = tool.risk === 'dangerous' ? ' Dangerous: a person has to approve the call.' : '';
-  const lasting = tool.isFinal ? ' Cannot be undone.' : '';
+  const lasting = tool.undo === undefined ? '' : tool.undo === 'never' ? ' Cannot be undone.' : ' Cannot always be undone.';
   return `${sentence}${part}${area}${danger}${lasting}`;
 }
 
@@ -107,4 +108,42 @@ function returnsOf(tool: DeviceTool): JsonSchema {
     required: ['state', 'target', 'settled'],
     additionalProperties: false,
   };
+}
+
+/** A call of a tool that may create something in its device, such as a scene. */
+interface CreatingCall {
+  readonly compiled: CompiledDevice;
+  readonly tool: DeviceTool;
+  readonly params: JsonObject;
+  /** Returns the full name of another tool of the device. */
+  readonly nameOf: (tool: DeviceTool) => string;
+}
+
+/**
+ * Returns how what the call creates is removed again; undefined for a tool that creates nothing. It can be removed only if the device had none
+ * before, since the call may else have replaced one.
+ */
+export function createdContent({ compiled, tool, params, nameOf }: CreatingCall): Restorable | undefined {
+  const { undo, endpoint, cluster } = tool;
+  if (typeof undo !== 'object') return undefined;
+  const remover = compiled.tools.find((one) => one.endpoint === endpoint && one.cluster === cluster && one.action === undo.removedBy);
+  const [attribute = '', member = ''] = undo.count.split('.');
+  return {
+    path: `created/${compiled.device.id}/${endpoint}/${cluster}`,
+    now: () => countIn(compiled.live(endpoint, cluster, attribute), member),
+    restore: (before) => (before === 0 && remover ? { tool: nameOf(remover), params: sharedParams(remover, params) } : undefined),
+  };
+}
+
+/** Returns the sum of a member over the items of a list; undefined if the device has not reported it. */
+function countIn(raw: Json | undefined, member: string): number | undefined {
+  if (!Array.isArray(raw)) return undefined;
+  const counts = raw.map((item: Json) => (isJsonObject(item) ? Number(memberOf(item, member)) : Number.NaN));
+  const sum = counts.reduce((total, count) => total + count, 0);
+  return Number.isNaN(sum) ? undefined : sum;
+}
+
+function sharedParams({ parameters }: DeviceTool, params: JsonObject): JsonObject {
+  const known = propertiesOf(parameters);
+  return Object.fromEntries(Object.entries(params).filter(([name]) => Object.hasOwn(known, name)));
 }

@@ -16,7 +16,7 @@ import type { ProfileSet } from '../files/profile-set.ts';
 import type { DeviceNameRegistry, NamedTool, ToolToName } from '../home/device-name-registry.ts';
 import { byRightToName, plainPrefix, unclaimedPrefixes, unclaimedSecondPrefix, unclaimedToolName } from '../home/device-tool-names.ts';
 import { memberOf } from '../values/converters.ts';
-import { deviceToolDefinition } from './device-tool-definition.ts';
+import { createdContent, deviceToolDefinition } from './device-tool-definition.ts';
 import { ReadingRecorder } from './reading-recorder.ts';
 import { runDeviceTool, toolEffects } from './run-device-tool.ts';
 
@@ -165,7 +165,8 @@ export class DeviceToolSync implements Service, CompiledDevices {
     const { id } = compiled.device;
     const before = this.#entries.get(id);
     const names = this.#nameTools(compiled);
-    const registered = (tool: DeviceTool) => this.#registered(compiled, tool, names.get(tool.key) ?? { name: tool.action, aliases: [] });
+    const nameOf = (tool: DeviceTool) => names.get(tool.key) ?? { name: tool.action, aliases: [] };
+    const registered = (tool: DeviceTool) => this.#registered(compiled, tool, nameOf);
     const entry = { compiled, tools: new Map(compiled.tools.map((tool) => [tool.key, registered(tool)])) };
     this.#entries.set(id, entry);
     this.#replace(before, entry);
@@ -260,8 +261,9 @@ export class DeviceToolSync implements Service, CompiledDevices {
     this.#recorder.remove(id);
   }
 
-  #registered(compiled: CompiledDevice, tool: DeviceTool, { name, aliases }: NamedTool): RegisteredTool {
+  #registered(compiled: CompiledDevice, tool: DeviceTool, nameOf: (tool: DeviceTool) => NamedTool): RegisteredTool {
     const { device } = compiled;
+    const { name, aliases } = nameOf(tool);
     const definition = deviceToolDefinition(device, tool, name);
     const { access, directory } = this.#ports;
     return {
@@ -274,6 +276,8 @@ export class DeviceToolSync implements Service, CompiledDevices {
           call: { access, signal: context.signal, nowMs: context.clock.now() },
         }),
       effects: (params) => toolEffects(this.get(device.id) ?? compiled, tool, params),
+      restorable: (params) =>
+        createdContent({ compiled: this.get(device.id) ?? compiled, tool, params, nameOf: (other) => `matter:${nameOf(other).name}` }),
       isAvailable: () => directory.get(device.id)?.reachability !== 'unreachable',
     };
   }

@@ -7,7 +7,7 @@ import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../..
 import { plain } from '../../core/untrusted-text.ts';
 import type { CompiledValue, LiveValues } from '../compile/cluster-view.ts';
 import type { CompiledDevice, DevicePlan, DeviceStep, DeviceTool } from '../compile/compiled-device.ts';
-import { elementOf, outcomeOf } from '../compile/step-outcome.ts';
+import { changesOfStep, elementOf, outcomeOf } from '../compile/step-outcome.ts';
 import { propertiesOf } from '../values/converter.ts';
 import { inCallerUnit, type TemperatureUnit, unitOf } from '../values/temperature-unit.ts';
 
@@ -22,17 +22,31 @@ export interface DeviceCall {
   readonly nowMs: number;
 }
 
-/** Returns the effects of calling a device's tool: one effect for each command, write or read. */
+/** Returns the effects of calling a device's tool: one effect for each command, write or read, each in the state that those before leave. */
 export function toolEffects(compiled: CompiledDevice, tool: DeviceTool, params: JsonObject): readonly Effect[] {
   const { device } = compiled;
   const area = tool.isAdministrative ? 'admin:device' : tool.kind === 'read' ? 'device:read' : 'device:control';
+  const left = new Map<string, Json | undefined>();
+  const fresh: LiveValues = (...path) => left.get(path.join('/'));
   return tool.plan(params).steps.map((step) => ({
     permission: `${area}:${device.id}`,
     risk: tool.risk,
     target: `${device.id}/${step.endpoint}/${step.cluster}/${elementOf(step)}`,
     device: device.id,
-    ...outcomeOf(step, compiled),
+    ...outcomeAfter(step, compiled, { left, fresh }),
   }));
+}
+
+/** Returns the outcome of a step after those that left these raw values, and adds what it leaves. */
+function outcomeAfter(
+  step: DeviceStep,
+  compiled: CompiledDevice,
+  { left, fresh }: { readonly left: Map<string, Json | undefined>; readonly fresh: LiveValues },
+) {
+  const outcome = outcomeOf(step, compiled, fresh);
+  const changes = changesOfStep(step, compiled, fresh);
+  for (const { value, raw } of changes) left.set(`${value.endpoint}/${value.cluster}/${value.attribute}`, raw);
+  return outcome;
 }
 
 /** Maximum number of values that an error message names. The error's details contain all of them. */
@@ -65,6 +79,7 @@ async function act(
     refusedInState(device, { tool, call }, withStatedRange(error, tool, params)),
   );
   const unit = unitOf(params);
+  if (tool.values.length === 0) await readUnforeseen(compiled, plan, call);
   const answer = await stateAfter(device, { tool, plan, unit }, call);
   return { ...answer, ...('unit' in params && { unit }), ...(response && tool.response && { response }) };
 }
@@ -139,6 +154,16 @@ async function carryOutStep(device: Device, step: DeviceStep, { access, signal }
     });
   }
   return null;
+}
+
+/**
+ * Reads the values that a call may have changed in ways that are not known before, such as the recall of a scene. Otherwise the audit log would
+ * have them as they were before, where the device reports them later than the call ends. A failed read changes nothing.
+ */
+async function readUnforeseen(compiled: CompiledDevice, { steps }: DevicePlan, { access, signal }: DeviceCall): Promise<void> {
+  const changes = steps.flatMap((step) => changesOfStep(step, compiled));
+  const unforeseen = changes.filter(({ raw, human }) => raw === undefined && human === undefined).map(({ value }) => value);
+  if (unforeseen.length > 0) await access.read(pathsOf(compiled.device, unforeseen), { signal }).catch(() => []);
 }
 
 async function stateAfter(

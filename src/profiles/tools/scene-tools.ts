@@ -1,12 +1,13 @@
 import type { Effect } from '../../core/auth/principal.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
-import { type JsonObject, present, textsOf } from '../../core/json.ts';
+import { isJsonObject, type JsonObject, present, textsOf } from '../../core/json.ts';
 import { defineTool, p, resultSchema, TEXT, TEXTS } from '../../tools/definition/define-tool.ts';
-import type { CallerRights, RegisteredTool, ToolContext } from '../../tools/definition/tool-definition.ts';
+import type { CallerRights, RegisteredTool, Restorable, ToolContext } from '../../tools/definition/tool-definition.ts';
 import { callerView } from '../../tools/definition/tool-permissions.ts';
 import { canSeeDevice } from '../../tools/names/resolve-names.ts';
 import { resolvePlace } from '../../tools/names/resolve-place.ts';
+import { copyJsonObject } from '../../tools/schema/plain-json.ts';
 import { maskSecrets } from '../../tools/schema/secrets.ts';
 import { devicesOfScene, type Scene, type SceneAction } from '../home/scene-store.ts';
 import { AREA_KINDS, isOfKind } from './area-actions.ts';
@@ -106,6 +107,7 @@ function saveSceneTool(ports: ScenePorts): RegisteredTool {
         return { name, ...canonicalContent(ports, content, caller) };
       },
       effects: (content) => contentEffects(ports, content),
+      restorable: ({ name }) => restorableScene(ports, ports.scenes.find(name)?.id ?? ports.scenes.newId(name)),
     },
     async ({ name, ...content }, context) => {
       const { actions, leftOut } = await contentOf(ports, content, context);
@@ -140,6 +142,7 @@ function changeSceneTool(ports: ScenePorts): RegisteredTool {
         ...members.map((id) => deviceEffect(id as DeviceId, scene)),
         ...contentEffects(ports, content),
       ],
+      restorable: ({ scene }) => restorableScene(ports, scene),
     },
     async ({ scene: id, name, ...content }, context) => {
       const taken = hasContent(content) ? await contentOf(ports, content, context) : undefined;
@@ -171,6 +174,7 @@ function deleteSceneTool(ports: ScenePorts): RegisteredTool {
         return { scene: scene.id, members: [...devicesOfScene(scene)] };
       },
       effects: ({ scene, members = [] }) => members.map((id) => deviceEffect(id as DeviceId, scene)),
+      restorable: ({ scene }) => restorableScene(ports, scene),
     },
     async ({ scene: text }, { signal }) => {
       const scene = requireScene(ports, text);
@@ -179,6 +183,25 @@ function deleteSceneTool(ports: ScenePorts): RegisteredTool {
       return { scene: scene.id, name: scene.name };
     },
   );
+}
+
+/** A new scene is deleted again, a changed one gets its former name and content, and a deleted one is saved again. */
+function restorableScene({ scenes }: Pick<ScenePorts, 'scenes'>, id: string): Restorable {
+  return {
+    path: `scene/${id}`,
+    now: () => {
+      const scene = scenes.get(id);
+      return scene ? copyJsonObject({ name: scene.name, actions: scene.actions.map(givenAction) }) : null;
+    },
+    restore: (before) => {
+      if (!isJsonObject(before)) return { tool: 'core:delete_scene', params: { scene: id } };
+      return scenes.get(id) ? { tool: 'core:change_scene', params: { ...before, scene: id } } : { tool: 'core:save_scene', params: before };
+    },
+  };
+}
+
+function givenAction({ device, action, params }: SceneAction): GivenAction {
+  return { device, action, params };
 }
 
 /** Returns the scene. Throws PERMISSION_DENIED if the caller may not control all of its devices; the error names none of them. */

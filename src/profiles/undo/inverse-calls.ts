@@ -17,6 +17,8 @@ export interface InverseGoal {
   readonly missing: readonly WantedValue[];
 }
 
+/** Units of durations. A duration of a call, such as that of a change, is no value of the device. */
+const TIME_UNITS: ReadonlySet<string> = new Set(['s', 'min', 'h']);
 /** Most combinations of parameters that are tried for one tool. */
 const MAX_COMBINATIONS = 64;
 /** Most names of an enum that are tried for a parameter which no wanted value has the name of. */
@@ -26,20 +28,31 @@ const EXACT_STEPS = 4;
 
 /**
  * Returns the calls of a tool that bring at least one of the missing values back, in the given state. A tool that is not idempotent is
- * never among them: a second delivery of its command would have a second effect.
+ * among them only if it runs for a time: a second delivery of its command would have a second effect, but here only begins the time again.
  */
 export function inverseCalls(
   tool: DeviceTool,
   goal: InverseGoal,
 ): readonly { readonly call: Delegation; readonly state: PredictedState }[] {
   const { state, missing } = goal;
-  if (tool.kind !== 'act' || !tool.isIdempotent || needsPin(tool, state)) return [];
+  if (tool.kind !== 'act' || !isRepeatable(tool) || needsPin(tool, state)) return [];
   return parametersFor(tool, goal).flatMap((params) => {
     const exact = exactly(tool, params, goal);
     const after = stateAfter(tool, exact, state);
     if (!after || !missing.some(({ value, raw }) => after.has(value, raw))) return [];
     return [{ call: { tool, params: exact }, state: after }];
   });
+}
+
+function isRepeatable({ isIdempotent, undo, parameters }: DeviceTool): boolean {
+  return (
+    isIdempotent || (undo !== 'never' && Object.entries(propertiesOf(parameters)).some(([name, schema]) => isRunningTime(name, schema)))
+  );
+}
+
+/** Returns whether a parameter is a time for which something runs, rather than that of a change. */
+function isRunningTime(name: string, schema: JsonSchema): boolean {
+  return name !== 'transition_seconds' && schema['x-unit'] === 's';
 }
 
 /** Returns whether a lock wants its PIN for the tool. The hub does not keep PINs, so it cannot give one (Application Clusters §5.2.9). */
@@ -80,7 +93,12 @@ function valuesFor(name: string, schema: JsonSchema, { wanted, missing }: Invers
   const names = same.length === 0 && Array.isArray(schema.enum) ? (schema.enum as readonly Json[]) : [];
   const fitting = humanValues(missing).filter((one) => fits(schema, one));
   const usual = schema.default === undefined ? [] : [schema.default as Json];
-  if (name === 'unit' || schema['x-unit'] === 's') return usual;
+  if (name === 'unit') return usual;
+  // Of all times only the one that was left before can be needed again.
+  if (isRunningTime(name, schema)) {
+    return [...humanValues(wanted.filter(({ value }) => value.unit === 's')).filter((one) => fits(schema, one)), ...usual];
+  }
+  if (TIME_UNITS.has(String(schema['x-unit']))) return usual;
   const all = [...same, ...usual, ...fitting, ...names.slice(0, MAX_TRIED_NAMES)];
   return [...new Map(all.map((value) => [JSON.stringify(value), value])).values()];
 }
@@ -89,13 +107,17 @@ function humanValues(values: readonly WantedValue[]): readonly Json[] {
   return values.flatMap(({ value, raw }) => (raw === null ? [] : [value.toHuman(raw)]));
 }
 
-function fits({ type, enum: names, anyOf }: JsonSchema, value: Json): boolean {
+function fits({ type, enum: names, anyOf, minimum, maximum }: JsonSchema, value: Json): boolean {
   if (Array.isArray(names)) return names.includes(value);
   if (Array.isArray(anyOf)) return anyOf.some((one: unknown) => isJsonObject(one) && fits(one, value));
   const types = [type].flat();
-  if (typeof value === 'number') return types.includes('number') || types.includes('integer');
+  if (typeof value === 'number') return (types.includes('number') || types.includes('integer')) && isWithin(value, { minimum, maximum });
   if (Array.isArray(value)) return types.includes('array');
   return types.includes(typeof value) && value !== null;
+}
+
+function isWithin(value: number, { minimum, maximum }: Pick<JsonSchema, 'minimum' | 'maximum'>): boolean {
+  return value >= Number(minimum ?? Number.NEGATIVE_INFINITY) && value <= Number(maximum ?? Number.POSITIVE_INFINITY);
 }
 
 /**

@@ -1,9 +1,9 @@
 import { maxRisk } from '../../core/auth/principal.ts';
 import type { Json } from '../../core/json.ts';
-import { isCoordinateOfOtherMode } from '../compile/attribute-changes.ts';
 import type { CompiledValue } from '../compile/cluster-view.ts';
 import type { CompiledDevice, Delegation, DeviceTool } from '../compile/compiled-device.ts';
 import { inverseCalls, type WantedValue } from './inverse-calls.ts';
+import { isImplied } from './kept-values.ts';
 import { PredictedState } from './predicted-state.ts';
 import { onePerAttribute, pathOf } from './touched-values.ts';
 
@@ -61,11 +61,15 @@ class EndpointSearch {
     const tools = compiled.tools.filter((tool) => tool.endpoint === endpoint && tool.kind === 'act');
     this.#tools = tools.toSorted((a, b) => rank(a) - rank(b));
     this.#start = start;
-    const mode = values.find(({ cluster, attribute }) => cluster === 'ColorControl' && attribute === 'ColorMode');
-    const wantedMode = mode && (wanted.get(pathOf(mode)) ?? start.raw(mode));
-    // The coordinates of the other modes of a colour have no meaning, and a device may change them as it likes.
-    const meant = values.filter((value) => !isCoordinateOfOtherMode(value, wantedMode));
-    const rawOf = (value: CompiledValue) => wanted.get(pathOf(value)) ?? start.raw(value);
+    // A wanted value may be null: a closed valve has no time left.
+    const rawOf = (value: CompiledValue) => (wanted.has(pathOf(value)) ? wanted.get(pathOf(value)) : start.raw(value));
+    const meant = values.filter((value) => {
+      const rawOfCluster = (attribute: string) => {
+        const other = values.find((one) => one.cluster === value.cluster && one.attribute === attribute);
+        return other && rawOf(other);
+      };
+      return !isImplied(value, rawOfCluster);
+    });
     this.#wanted = meant.flatMap((value) => {
       const raw = rawOf(value);
       return raw === undefined ? [] : [{ value, raw }];

@@ -7,18 +7,10 @@ import { type Json, type JsonObject, present } from '../../core/json.ts';
 import type { CompiledValue } from '../compile/cluster-view.ts';
 import type { CompiledDevice, CompiledDevices } from '../compile/compiled-device.ts';
 import { pathsOf } from '../tools/run-device-tool.ts';
+import { type AffectedDevice, affectedDevices, irreversibleEffect } from './affected-devices.ts';
 import { inversePlan } from './inverse-plan.ts';
 import { PredictedState } from './predicted-state.ts';
-import {
-  type AffectedDevice,
-  affectedDevices,
-  type DeviceEffect,
-  deviceEffect,
-  irreversibleEffect,
-  isActing,
-  onePerAttribute,
-  pathOf,
-} from './touched-values.ts';
+import { type DeviceEffect, deviceEffect, isActing, onePerAttribute, pathOf } from './touched-values.ts';
 
 /** The services with which the states of devices are known. */
 export interface DeviceStatePorts {
@@ -38,9 +30,9 @@ export class LiveDeviceStates implements DeviceStates {
   before(effects: readonly Effect[], signal: AbortSignal): DeviceState | Promise<DeviceState> {
     const affected = affectedDevices(this.#ports.devices, effects);
     const reported = Object.fromEntries(
-      affected.map(({ compiled, touched }) => [compiled.device.id, lastRaw(compiled, touched.filter(isReported))]),
+      affected.map(({ compiled, kept }) => [compiled.device.id, lastRaw(compiled, kept.filter(isReported))]),
     );
-    const asked = affected.filter((one) => !one.touched.every(isReported) && this.#isReachable(one));
+    const asked = affected.filter((one) => !one.kept.every(isReported) && this.#isReachable(one));
     return asked.length === 0 ? withoutEmpty(reported) : this.#withAsked(reported, asked, signal);
   }
 
@@ -79,12 +71,12 @@ export class LiveDeviceStates implements DeviceStates {
     return { possible: false, reason: `What happens at ${other.target} is not kept in a way that could be put back` };
   }
 
-  #obstacle({ compiled, effects, touched }: AffectedDevice): string | undefined {
-    const raw = touched.map((value) => [value, compiled.live(value.endpoint, value.cluster, value.attribute)] as const);
+  #obstacle({ compiled, effects, kept }: AffectedDevice): string | undefined {
+    const raw = kept.map((value) => [value, compiled.live(value.endpoint, value.cluster, value.attribute)] as const);
     const unknown = raw.find(([value, now]) => now === undefined && !value.hasToBeAsked);
     if (unknown) return `it has not reported its ${unknown[0].title.toLowerCase()} yet`;
     const wanted = new Map(raw.flatMap(([value, now]): [string, Json][] => (now === undefined ? [] : [[pathOf(value), now]])));
-    const changes = touched.map((value) => present({ value, human: expectedValue(effects, value) }));
+    const changes = kept.map((value) => present({ value, human: expectedValue(effects, value) }));
     const plan = inversePlan(compiled, { wanted, start: new PredictedState(compiled).with(changes) });
     return 'obstacle' in plan ? plan.obstacle : undefined;
   }
@@ -99,10 +91,10 @@ export class LiveDeviceStates implements DeviceStates {
   }
 
   async #withAsked(reported: DeviceState, asked: readonly AffectedDevice[], signal: AbortSignal): Promise<DeviceState> {
-    const read = asked.map(async ({ compiled: { device }, touched }) => {
+    const read = asked.map(async ({ compiled: { device }, kept }) => {
       const paths = pathsOf(
         device,
-        touched.filter((value) => value.hasToBeAsked),
+        kept.filter((value) => value.hasToBeAsked),
       );
       const readings = await this.#ports.access.read(paths, { signal }).catch(() => []);
       return [device.id, Object.fromEntries(readings.map(({ path, value }) => [pathOf(path), value]))] as const;

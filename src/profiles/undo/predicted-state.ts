@@ -45,7 +45,7 @@ export class PredictedState {
     const now = this.raw(value);
     if (now !== undefined) return isSameValue(now, raw);
     const human = this.#changed.get(pathOf(value))?.human;
-    return human !== undefined && raw !== null && isSameValue(human, value.toHuman(raw));
+    return human !== undefined && isSameValue(human, raw === null ? null : value.toHuman(raw));
   }
 
   /** Returns a text that is equal for equal states. */

@@ -1,8 +1,7 @@
 import type { Effect } from '../../core/auth/principal.ts';
 import { deviceElement } from '../../core/devices/action-descriptions.ts';
-import type { DeviceId } from '../../core/ids.ts';
 import type { CompiledValue } from '../compile/cluster-view.ts';
-import type { CompiledDevice, CompiledDevices } from '../compile/compiled-device.ts';
+import type { CompiledDevice } from '../compile/compiled-device.ts';
 
 /** An effect on an element of a device, such as `lamp/1/OnOff/On`. */
 export interface DeviceEffect {
@@ -47,36 +46,4 @@ export function touchedValues(compiled: CompiledDevice, { effect, endpoint }: De
 /** Returns the values without those whose attribute an earlier value has. */
 export function onePerAttribute(values: readonly CompiledValue[]): readonly CompiledValue[] {
   return [...new Map(values.toReversed().map((value) => [pathOf(value), value])).values()].reverse();
-}
-
-/** A device, and the effects that a call has on it. */
-export interface AffectedDevice {
-  readonly compiled: CompiledDevice;
-  readonly effects: readonly DeviceEffect[];
-  readonly touched: readonly CompiledValue[];
-}
-
-/** Returns the devices that effects change, with the values that may change; each device once, in the order of the effects. */
-export function affectedDevices(devices: Pick<CompiledDevices, 'get'>, effects: readonly Effect[]): readonly AffectedDevice[] {
-  const acting = effects.flatMap((effect) => (isReadOnly(effect) ? [] : (deviceEffect(effect) ?? [])));
-  const byDevice = Map.groupBy(acting, ({ effect }) => effect.device as DeviceId);
-  return [...byDevice].flatMap(([id, own]) => {
-    const compiled = devices.get(id);
-    return compiled ? [{ compiled, effects: own, touched: onePerAttribute(own.flatMap((one) => touchedValues(compiled, one))) }] : [];
-  });
-}
-
-/** Returns why what a call did to a device cannot be put back, whatever the device shows now; undefined if it may be put back. */
-export function irreversibleEffect({ compiled, effects }: AffectedDevice): string | undefined {
-  for (const { effect, endpoint, cluster, element } of effects) {
-    const tools = compiled.tools.filter(
-      (tool) => tool.endpoint === endpoint && tool.cluster === cluster && tool.elements.includes(element),
-    );
-    const final = tools.find(({ isFinal }) => isFinal);
-    if (final) return `"${final.title}" cannot be undone`;
-    if (effect.values === undefined && effect.unforeseen === undefined) {
-      return `"${tools[0]?.title ?? element}" leaves no state that could be put back`;
-    }
-  }
-  return undefined;
 }

@@ -76,6 +76,11 @@ export class AuditedCalls {
     return first && isEnd(first) ? { ...call, ...endOf(first) } : call;
   }
 
+  /** Returns how long ago a call was made. */
+  secondsSince({ at }: TracedCall): number {
+    return (this.#now() - Date.parse(at)) / 1000;
+  }
+
   #readTrace(trace: string): readonly TracedCall[] {
     const sinceMs = this.#now() - UNDO_DAYS * DAY_MS;
     const rows: AuditRow[] = [];

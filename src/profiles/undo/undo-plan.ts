@@ -1,25 +1,23 @@
 import { hash } from 'node:crypto';
 import type { Effect } from '../../core/auth/principal.ts';
+import { KEPT_BY_HUB } from '../../core/devices/device-model.ts';
 import { parseDeviceId } from '../../core/devices/device-names.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { quoted } from '../../core/untrusted-text.ts';
+import type { InnerCall } from '../../tools/definition/tool-definition.ts';
 import type { CompiledValue } from '../compile/cluster-view.ts';
 import type { CompiledDevice, CompiledDevices } from '../compile/compiled-device.ts';
+import type { ValueChange } from '../compile/step-outcome.ts';
 import type { Member } from '../tools/member-calls.ts';
 import { toolEffects } from '../tools/run-device-tool.ts';
+import { type AffectedDevice, affectedDevices, irreversibleEffect } from './affected-devices.ts';
 import { inversePlan } from './inverse-plan.ts';
+import { type Expiry, expiryOf } from './kept-values.ts';
 import { isSameValue } from './predicted-state.ts';
-import {
-  type AffectedDevice,
-  affectedDevices,
-  deviceEffect,
-  irreversibleEffect,
-  isActing,
-  pathOf,
-  touchedValues,
-} from './touched-values.ts';
+import { isRestoredByCall, type RestorationPorts, restorations } from './restorations.ts';
+import { deviceEffect, isActing, pathOf, touchedValues } from './touched-values.ts';
 import { type AuditedCalls, type TracedCall, UNDO_DAYS } from './traced-calls.ts';
 
 /** Name of the tool that undoes calls. */
@@ -29,7 +27,7 @@ export const UNDO = 'undo';
 const MAX_ENDS_READ = 20;
 
 /** The services with which calls are planned that undo others. */
-export interface UndoPlanPorts {
+export interface UndoPlanPorts extends RestorationPorts {
   readonly audited: AuditedCalls;
   readonly devices: Pick<CompiledDevices, 'get'>;
   /** Returns whether a tool acts only by calling other tools, whose calls are in the audit log too. */
@@ -43,6 +41,8 @@ export interface UndoPlan {
   readonly devices: readonly DeviceId[];
   /** The devices that need calls, with these calls. */
   readonly members: readonly Member[];
+  /** The calls that bring back what is no value of a device. */
+  readonly restoring: readonly InnerCall[];
   /** The other hubs that ran calls of the trace. */
   readonly hubs: readonly string[];
   /** Digest of the calls that the plan makes. */
@@ -72,21 +72,24 @@ export function touchedDevices(calls: readonly TracedCall[]): readonly DeviceId[
  * CONFLICT if a call still runs or a value is no longer as the calls left it.
  */
 export function undoPlan(ports: UndoPlanPorts, calls: readonly TracedCall[], mayRead: MayRead): UndoPlan {
-  const here = calls.filter(({ hub }) => hub === undefined);
   requireEnded(calls);
+  const own = calls.filter(({ hub }) => hub === undefined);
+  const here = own.filter((call) => !isRestoredByCall(call));
   requireKeptEffects(ports, here);
+  const restoring = restorations(ports, own);
   const affected = affectedDevices(
     ports.devices,
     here.flatMap(({ effects }) => effects),
   );
   requireKnownDevices(ports, here);
-  const members = affected.flatMap((one) => memberOf(one, here, mayRead) ?? []);
+  const members = affected.flatMap((one) => memberOf(ports, one, { calls: here, mayRead }) ?? []);
   return {
     calls,
     devices: affected.map(({ compiled }) => compiled.device.id),
     members,
+    restoring,
     hubs: [...new Set(calls.flatMap(({ hub }) => hub ?? []))],
-    content: digestOf(members),
+    content: digestOf(members, restoring),
   };
 }
 
@@ -97,11 +100,12 @@ export function requireUntouched(
   undoing: UndoingCall,
 ): void {
   const [first] = calls;
-  if (!first || devices.length === 0) return;
+  const places = calls.some(isRestoredByCall) ? [...devices, KEPT_BY_HUB] : devices;
+  if (!first || places.length === 0) return;
   const known = new Set(calls.map(({ seq }) => seq));
   const paths = new Set(calls.flatMap(({ before }) => pathsIn(before)));
   let endsRead = 0;
-  for (const call of audited.after(first.seq, devices)) {
+  for (const call of audited.after(first.seq, places)) {
     const isUndo = isUndoOf(call, undoing.traceId);
     const isOwn = isUndo && call.request === undoing.own;
     if (known.has(call.seq) || isOwn || !mayTouch(call, { paths, devices }) || !isAfter(call, calls)) continue;
@@ -173,8 +177,8 @@ export function callsToUndo({ audited, isComposed }: UndoPlanPorts, traceId: str
   );
 }
 
-function hasActed({ effects, hub }: TracedCall): boolean {
-  return hub !== undefined || effects.some(isActing);
+function hasActed(call: TracedCall): boolean {
+  return call.hub !== undefined || isRestoredByCall(call) || call.effects.some(isActing);
 }
 
 function isUndoOf({ tool, params }: TracedCall, traceId: string): boolean {
@@ -201,14 +205,19 @@ function requireKnownDevices({ devices }: UndoPlanPorts, calls: readonly TracedC
 }
 
 /** Returns the calls that a device needs; undefined if it is as it was before. */
-function memberOf(affected: AffectedDevice, calls: readonly TracedCall[], mayRead: MayRead): Member | undefined {
-  const { compiled, touched } = affected;
+function memberOf(
+  ports: Pick<UndoPlanPorts, 'audited'>,
+  affected: AffectedDevice,
+  { calls, mayRead }: { readonly calls: readonly TracedCall[]; readonly mayRead: MayRead },
+): Member | undefined {
+  const { compiled, kept } = affected;
   const { id: device, name } = compiled.device;
   const reason = irreversibleEffect(affected);
   if (reason !== undefined) throw irreversible(`${quoted(name)}: ${reason}`);
   const own = calls.filter(({ effects }) => effects.some((effect) => effect.device === device));
-  const before = touched.map((value) => [value, wantedOf(value, compiled, own)] as const);
-  for (const [value, raw] of before) requireAsLeft(compiled, value, { calls: own, before: raw, showsValues: mayRead(device) });
+  const before = kept.map((value) => [value, wantedOf(value, compiled, own)] as const);
+  const isOver = (call: TracedCall, seconds: number) => ports.audited.secondsSince(call) >= seconds;
+  for (const [value, raw] of before) requireAsLeft(compiled, value, { calls: own, before: raw, showsValues: mayRead(device), isOver });
   const plan = inversePlan(compiled, { wanted: new Map(before.map(([value, raw]) => [pathOf(value), raw])) });
   if ('obstacle' in plan) throw irreversible(`${quoted(name)}: ${plan.obstacle}`);
   if (plan.calls.length === 0) return undefined;
@@ -227,13 +236,14 @@ interface ValueHistory {
   readonly calls: readonly TracedCall[];
   readonly before: Json;
   readonly showsValues: boolean;
+  readonly isOver: (call: TracedCall, seconds: number) => boolean;
 }
 
 /**
- * Throws CONFLICT if a value is neither as it was before the calls, nor as they left it, nor as they wanted it. If it is not known how they
- * left a value and what they wanted, any value counts as theirs.
+ * Throws CONFLICT if a value is neither as it was before the calls, nor as they left it, nor as they wanted it, nor as it is when the time of
+ * a call is over. If it is not known how they left a value and what they wanted, any value counts as theirs.
  */
-function requireAsLeft(compiled: CompiledDevice, value: CompiledValue, { calls, before, showsValues }: ValueHistory): void {
+function requireAsLeft(compiled: CompiledDevice, value: CompiledValue, { calls, before, showsValues, isOver }: ValueHistory): void {
   const path = pathOf(value);
   const touching = (effect: Effect) => touches(compiled, effect, path);
   const now = compiled.live(value.endpoint, value.cluster, value.attribute);
@@ -241,6 +251,8 @@ function requireAsLeft(compiled: CompiledDevice, value: CompiledValue, { calls, 
   if (now === undefined || last === undefined || isSameValue(now, before)) return;
   const wanted = last.effects.findLast(touching)?.values?.[value.name];
   if (wanted !== undefined && value.shows(now, wanted)) return;
+  if (expiries(compiled, last).some(({ seconds, changes }) => isOver(last, seconds) && changes.some((one) => leaves(one, path, now))))
+    return;
   const left = last.after?.[compiled.device.id]?.[path];
   if (left === undefined ? wanted === undefined : isSameValue(now, left)) return;
   throw notAsLeft(compiled, value, {
@@ -248,6 +260,15 @@ function requireAsLeft(compiled: CompiledDevice, value: CompiledValue, { calls, 
     left: left === undefined ? JSON.stringify(wanted) : shown(value, left),
     ...(showsValues && { now }),
   });
+}
+
+function expiries(compiled: CompiledDevice, { effects }: TracedCall): readonly Expiry[] {
+  const own = effects.filter(({ device }) => device === compiled.device.id);
+  return own.flatMap((effect) => deviceEffect(effect) ?? []).flatMap((one) => expiryOf(compiled, one) ?? []);
+}
+
+function leaves({ value, raw }: ValueChange, path: string, now: Json): boolean {
+  return raw !== undefined && pathOf(value) === path && isSameValue(raw, now);
 }
 
 /** Returns the error for a value that somebody has changed. Without `now`, it contains no values. */
@@ -277,12 +298,12 @@ function shown(value: CompiledValue, raw: Json): string {
   return `${JSON.stringify(value.toHuman(raw))}${value.unit === '' ? '' : ` ${value.unit}`}`;
 }
 
-function digestOf(members: readonly Member[]): string {
+function digestOf(members: readonly Member[], restoring: readonly InnerCall[]): string {
   const calls = members.map(({ device, work }) => ({
     device,
     calls: 'skipped' in work ? [] : work.delegations.map(({ tool, params }) => ({ key: tool.key, params })),
   }));
-  return hash('sha256', JSON.stringify(calls), 'hex').slice(0, 16);
+  return hash('sha256', JSON.stringify(restoring.length === 0 ? calls : [calls, restoring]), 'hex').slice(0, 16);
 }
 
 function irreversible(why: string): AtmoError {

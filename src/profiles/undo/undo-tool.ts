@@ -2,7 +2,13 @@ import { AtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { quoted } from '../../core/untrusted-text.ts';
 import { defineTool, p, TEXT, TEXTS } from '../../tools/definition/define-tool.ts';
-import { type CallerRights, type RegisteredTool, RUN_ON, type ToolContext } from '../../tools/definition/tool-definition.ts';
+import {
+  type CallerRights,
+  type InnerCall,
+  type RegisteredTool,
+  RUN_ON,
+  type ToolContext,
+} from '../../tools/definition/tool-definition.ts';
 import { callerView } from '../../tools/definition/tool-permissions.ts';
 import { canSeeDevice } from '../../tools/names/resolve-names.ts';
 import { callMembers, effectsOfMembers, MEMBERS_PROPERTIES, type MemberToolPorts } from '../tools/member-calls.ts';
@@ -17,9 +23,14 @@ import {
   undoPlan,
 } from './undo-plan.ts';
 
+/** Stands for the devices of an undo that touches none, such as that of a flag: the permission of a call has to name a resource. */
+const HOME = 'home';
+
 /** The services of the tool that undoes calls. */
 export interface UndoPorts extends UndoPlanPorts {
   readonly members: MemberToolPorts;
+  /** Makes calls for the caller of a running call, in order. Rejects before the first one if one of them would be refused. */
+  readonly runCalls: (calls: readonly InnerCall[], context: ToolContext) => Promise<void>;
 }
 
 interface UndoCall {
@@ -33,13 +44,13 @@ interface UndoCall {
  * to undo that a door was locked is to unlock it.
  */
 export function undoTool(ports: UndoPorts): RegisteredTool {
-  return defineTool(
+  const tool = defineTool(
     {
       namespace: 'hub',
       name: UNDO,
       title: 'Undo',
       description:
-        'Puts devices back as they were before a call, scene, sequence or run, named by its trace_id. Refuses what somebody changed since.',
+        'Puts back what a call, scene, sequence or run changed on devices and in the home, named by its trace_id. Refuses what somebody changed since.',
       category: 'acting',
       permissions: ['device:control:{devices}'],
       hasSideEffects: true,
@@ -60,11 +71,12 @@ export function undoTool(ports: UndoPorts): RegisteredTool {
       },
       returns: {
         type: 'object',
-        required: ['success', 'summary', 'counts', 'members', 'trace_id', 'undone', 'elsewhere'],
+        required: ['success', 'summary', 'counts', 'members', 'trace_id', 'undone', 'called', 'elsewhere'],
         properties: {
           ...MEMBERS_PROPERTIES,
           trace_id: TEXT,
           undone: { ...TEXTS, description: 'Tools whose calls were undone' },
+          called: { ...TEXTS, description: 'Tools that were called for what is no value of a device, such as its room' },
           elsewhere: { ...TEXTS, description: 'Other hubs that ran calls of the trace, each of which undoes its own when it is named' },
         },
       },
@@ -73,6 +85,17 @@ export function undoTool(ports: UndoPorts): RegisteredTool {
     },
     (call, context) => run(ports, call, context),
   );
+  return { ...tool, innerCalls: (params) => restoringCalls(ports, params) };
+}
+
+/** Returns the calls that an undo makes. If there can be no plan, its effects refuse the call, and this returns none. */
+function restoringCalls(ports: UndoPorts, params: JsonObject | undefined): readonly InnerCall[] {
+  if (params === undefined) return [];
+  try {
+    return planFor(ports, params as unknown as UndoCall, () => false).restoring;
+  } catch {
+    return [];
+  }
 }
 
 /**
@@ -86,9 +109,10 @@ function canonicalCall(ports: UndoPorts, call: UndoCall, caller: CallerRights): 
   }
   const plan = planFor(ports, call, readingsOf(caller));
   const [hub, ...others] = plan.hubs;
-  if (hub !== undefined && plan.devices.length === 0) throw ranElsewhere(hub, others);
+  if (hub !== undefined && plan.devices.length === 0 && plan.restoring.length === 0) throw ranElsewhere(hub, others);
   requireUntouched(ports, plan, { traceId: call.trace_id, showsAgents: caller.may('admin:audit') });
-  return { trace_id: call.trace_id, devices: [...plan.devices], content: plan.content };
+  const devices = touchedDevices(plan.calls);
+  return { trace_id: call.trace_id, devices: devices.length > 0 ? [...devices] : [HOME], content: plan.content };
 }
 
 /** Returns the error of a trace whose calls all ran on other hubs. If it was one hub, the call is sent there. */
@@ -118,10 +142,17 @@ async function run(ports: UndoPorts, call: UndoCall, context: ToolContext): Prom
   requireUntouched(ports, plan, { traceId: call.trace_id, own: context.requestId, showsAgents: caller.may('admin:audit') });
   requireReachable(ports.members, plan);
   const undone = plan.calls.filter(({ hub }) => hub === undefined).map(({ tool }) => tool);
-  const scope = { trace_id: call.trace_id, undone: [...new Set(undone)], elsewhere: [...plan.hubs] };
-  if (plan.members.length === 0) return { ...NOTHING_TO_DO, ...scope };
+  const called = plan.restoring.map(({ tool }) => tool);
+  const scope = { trace_id: call.trace_id, undone: [...new Set(undone)], called, elsewhere: [...plan.hubs] };
+  // What may be refused comes first, so that then no device has been changed.
+  if (plan.restoring.length > 0) await ports.runCalls(plan.restoring, context);
+  if (plan.members.length === 0) return { ...(called.length > 0 ? withoutDevices(called.length) : NOTHING_TO_DO), ...scope };
   const answer = await callMembers(ports.members, { members: plan.members, others: () => [], subject: 'Undo' }, context);
   return { ...answer, members: answer.members as unknown as Json, ...scope };
+}
+
+function withoutDevices(calls: number) {
+  return { ...NOTHING_TO_DO, summary: `Undo: done by ${calls} ${calls === 1 ? 'call' : 'calls'}` };
 }
 
 const NOTHING_TO_DO = {

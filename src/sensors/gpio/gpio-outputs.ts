@@ -12,6 +12,8 @@ export class OutputLine extends GpioLine<GpioOutput> {
   readonly #clock: Clock;
   readonly #config: GpioOutputConfig;
   #isFirst = true;
+  /** Whether the output returns to its safe state by itself. */
+  #isTimed = false;
   /** Aborts the timer or pulse that the last change of the output started. */
   #turn = new AbortController();
 
@@ -73,6 +75,14 @@ export class OutputLine extends GpioLine<GpioOutput> {
     return this.#taken().isActive();
   }
 
+  /** Returns the state if it stays; null if the output returns to its safe state by itself; undefined while the chip is missing. */
+  lastingState(): 'on' | 'off' | null | undefined {
+    if (!this.held) return undefined;
+    const isOn = this.held.isActive();
+    if (isOn !== this.#isSafeOn && this.#isTimed) return null;
+    return isOn ? 'on' : 'off';
+  }
+
   get #isSafeOn(): boolean {
     return this.#config.safe === 'on';
   }
@@ -82,7 +92,8 @@ export class OutputLine extends GpioLine<GpioOutput> {
     const turn = new AbortController();
     this.#turn = turn;
     const limitMs = Math.min(seconds, this.#config.maxSeconds ?? Number.POSITIVE_INFINITY) * 1000;
-    if (limitMs === Number.POSITIVE_INFINITY) return;
+    this.#isTimed = limitMs !== Number.POSITIVE_INFINITY;
+    if (!this.#isTimed) return;
     const cancel = this.#clock.after(limitMs, () => {
       this.makeSafe();
       this.emit();
@@ -141,6 +152,11 @@ function setTool(line: OutputLine, config: GpioOutputConfig, state: 'on' | 'off'
         }),
       },
       examples: [{ description: `Turn it ${state}`, params: {} }],
+      restorable: () => ({
+        path: `gpio/${line.name}`,
+        now: () => line.lastingState(),
+        restore: (before) => (before === null ? undefined : { tool: `gpio:${gpioIds(line.name).toolName(`turn_${before}`)}`, params: {} }),
+      }),
     },
     async ({ for_seconds: seconds }) => {
       line.set(isOn, seconds);

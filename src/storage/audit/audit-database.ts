@@ -1,5 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
+import { KEPT_BY_HUB } from '../../core/devices/device-model.ts';
 import { present } from '../../core/json.ts';
 import { AUDIT_KINDS, type AuditQuery, type AuditRow } from '../../core/storage/audit-log.ts';
 import type { FileMark } from '../../core/storage/key-value-store.ts';
@@ -368,6 +369,7 @@ function keysOfDevices(devices: readonly string[]): number[] {
 function devicesIn({ kind, content }: AuditFields): readonly string[] {
   if (kind !== 'intent') return [];
   const devices = Array.from(content.matchAll(/"device":"([^"\\]+)"/g), ([, device = CUT]) => device);
+  if (content.includes(`"${KEPT_BY_HUB}":{`)) devices.push(KEPT_BY_HUB);
   return content.includes('"omitted":[') ? [...devices, CUT] : devices;
 }
 

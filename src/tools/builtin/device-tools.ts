@@ -104,6 +104,11 @@ function renameDeviceTool(ports: AdminPorts): RegisteredTool {
         'Gives a device another name, here and on the device where it can keep one. Its id stays, and its former names go on meaning it. Answers how the names of its tools begin now, and what uses the former ones.',
       isIdempotent: true,
       parameters: { ...device, name: p.string({ description: 'New name for people', minLength: 1, maxLength: 64, isGivenName: true }) },
+      restorable: ({ device_id }) => ({
+        path: `name/${device_id}`,
+        now: () => ports.naming.directory.get(deviceOf({ device_id }))?.name,
+        restore: (name) => ({ tool: 'hub:rename_device', params: { device_id, name } }),
+      }),
     },
     async ({ name, ...params }, { signal, principal }) => {
       const renamed = await ports.administration.rename(deviceOf(params), name, { signal });
@@ -121,6 +126,11 @@ function setAreaTool(ports: AdminPorts): RegisteredTool {
       description: 'Says in which room a device is; without area it is in none. A former name of a room means the room.',
       isIdempotent: true,
       parameters: { ...device, area: p.string({ description: 'Room', minLength: 1, maxLength: 64, isGivenName: true }).optional() },
+      restorable: ({ device_id }) => ({
+        path: `area/${device_id}`,
+        now: () => ports.naming.directory.get(deviceOf({ device_id }))?.area ?? null,
+        restore: (area) => ({ tool: 'hub:set_device_area', params: { device_id, ...(area !== null && { area }) } }),
+      }),
     },
     async ({ area, ...params }) =>
       snakeJson(ports.administration.setArea(deviceOf(params), area === undefined ? null : ports.naming.areaToday(area))),

@@ -9,6 +9,7 @@ import {
   type CallerRights,
   DESTRUCTIVE,
   type RegisteredTool,
+  type Restorable,
   type SkippedMember,
   type ToolContext,
   type ToolDefinition,
@@ -66,6 +67,7 @@ export interface ToolDeclaration<S extends Shape> {
   readonly effects?: (params: ValuesOf<S>) => readonly Effect[];
   readonly canonicalize?: (params: ValuesOf<S>, caller: CallerRights) => JsonObject;
   readonly skips?: (params: ValuesOf<S>, caller: CallerRights) => readonly SkippedMember[];
+  readonly restorable?: (params: ValuesOf<S>) => Restorable | undefined;
 }
 
 /** Returns a tool from its declaration. The types of the handler's parameters are inferred from `parameters`. */
@@ -74,7 +76,7 @@ export function defineTool<const S extends Shape>(
   handler: (params: ValuesOf<S>, context: ToolContext) => Promise<Json>,
 ): RegisteredTool {
   const definition = definitionOf(declaration);
-  const { effects, ruledLike, skips } = declaration;
+  const { effects, ruledLike, skips, restorable } = declaration;
   const canonicalize = canonicalizerOf(declaration, definition.parameters);
   // The cast is safe. The validator has checked the parameters against the schema, and `ValuesOf` has the types of that schema.
   const typed = (params: JsonObject) => params as unknown as ValuesOf<S>;
@@ -85,6 +87,7 @@ export function defineTool<const S extends Shape>(
     ...(ruledLike && { ruledLike }),
     ...(effects && { effects: (params: JsonObject) => effects(typed(params)) }),
     ...(canonicalize && { canonicalize }),
+    ...(restorable && { restorable: (params: JsonObject) => restorable(typed(params)) }),
     ...(skips && { skips: (params: JsonObject, caller: CallerRights) => skips(typed(params), caller) }),
   };
 }

@@ -177,6 +177,16 @@ export interface InnerCall {
   readonly written?: JsonObject;
 }
 
+/** What a call changes elsewhere than in values of devices, such as the room of a device, and the call that brings it back. */
+export interface Restorable {
+  /** What changes, such as `area/lamp`. Calls with the same path change the same. */
+  readonly path: string;
+  /** Returns what is there now, null for nothing; undefined if that is not known, so that the call cannot be undone. */
+  readonly now: () => Json | undefined;
+  /** Returns the call that brings back what was there before; undefined if no call does. */
+  readonly restore: (before: Json) => InnerCall | undefined;
+}
+
 /** Detail of an error with which a tool names the hub that has to run the call instead. */
 export const RUN_ON = 'run_on';
 
@@ -200,6 +210,8 @@ export interface RegisteredTool {
   readonly effects?: (params: JsonObject) => readonly Effect[];
   /** Returns the inner calls that a call with these parameters will make; default: none. */
   readonly innerCalls?: (params: JsonObject | undefined) => readonly InnerCall[];
+  /** Returns what a call with these parameters changes and how to bring it back; default: only values of devices are brought back. */
+  readonly restorable?: (params: JsonObject) => Restorable | undefined;
   /** Returns the members that a call would leave out, such as devices of an area that cannot do what is wanted; default: none. */
   readonly skips?: (params: JsonObject, caller: CallerRights) => readonly SkippedMember[];
   /** Returns the program that a call with these parameters starts, to show it to approvers. Absent if the tool starts no program. */

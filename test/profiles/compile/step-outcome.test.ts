@@ -186,8 +186,8 @@ describe('what commands set', () => {
     ['on', LIGHT, 'OnOff.On', {}, { 'LevelControl.CurrentLevel': 254 }, { values: { is_on: true, brightness: 100 } }],
     ['on at its own level', LIGHT, 'OnOff.On', {}, { 'LevelControl.OnLevel': 127 }, { values: { is_on: true, brightness: 50 } }],
     ['on at an unknown level', LIGHT, 'OnOff.On', {}, {}, { values: { is_on: true }, unforeseen: ['brightness'] }],
-    ['off', LIGHT, 'OnOff.OffWithEffect', {}, {}, { values: { is_on: false } }],
-    ['toggle from on', LIGHT, 'OnOff.Toggle', {}, { 'OnOff.OnOff': true }, { values: { is_on: false } }],
+    ['off', LIGHT, 'OnOff.OffWithEffect', {}, {}, { values: { is_on: false, seconds_left: 0 } }],
+    ['toggle from on', LIGHT, 'OnOff.Toggle', {}, { 'OnOff.OnOff': true }, { values: { is_on: false, seconds_left: 0 } }],
     ['toggle from nobody knows what', LIGHT, 'OnOff.Toggle', {}, {}, { unforeseen: ['brightness', 'is_on'] }],
     ['a level', LIGHT, 'LevelControl.MoveToLevel', { level: 102 }, {}, { values: { brightness: 40 } }],
     ['a level below the lowest', LIGHT, 'LevelControl.MoveToLevelWithOnOff', { level: 0 }, {}, { values: { brightness: 0, is_on: false } }],
@@ -214,7 +214,14 @@ describe('what commands set', () => {
       {},
       { values: { open_percent: 70, target_open_percent: 70 } },
     ],
-    ['an open valve', VALVE, 'ValveConfigurationAndControl.Close', {}, {}, { values: { valve_state: 'closed', open_percent: 0 } }],
+    [
+      'an open valve',
+      VALVE,
+      'ValveConfigurationAndControl.Close',
+      {},
+      {},
+      { values: { valve_state: 'closed', open_percent: 0, seconds_left: null } },
+    ],
     ['a faster fan', FAN, 'FanControl.Step', { direction: 'Increase' }, {}, { unforeseen: ['speed', 'speed_setting', 'fan_mode'] }],
   ])('%s', (_, description, path, fields, live, outcome) => {
     const { values, unforeseen } = invoked(description, path, { fields, live });

@@ -1,5 +1,7 @@
+import { runSteps } from '../../../src/calls/composition/steps.ts';
 import type { Principal } from '../../../src/core/auth/principal.ts';
 import type { DeviceDescription } from '../../../src/core/devices/device-model.ts';
+import { AtmoError } from '../../../src/core/errors.ts';
 import { type Json, type JsonObject, objectOf } from '../../../src/core/json.ts';
 import type { AuditHead, AuditLog, AuditQuery, AuditRow } from '../../../src/core/storage/audit-log.ts';
 import type { AuditSink } from '../../../src/core/storage/audit-sink.ts';
@@ -55,14 +57,20 @@ export class JournaledHome {
     this.harness = harness;
     const { home, registry, validator, clock, sync: devices, authorizer, homeNames: areas } = harness;
     const states = new LiveDeviceStates({ devices, access: home, directory: home });
-    const capabilities = ['matter_bridge', 'device_control', 'light_control'];
+    const capabilities = ['matter_bridge', 'device_control', 'light_control', 'agent_runtime'];
     const tools = new ToolDirectory({ registry, self: { id: 'hub-1', name: 'cellar' }, remote: NO_OTHERS.tools, mesh: NO_OTHERS.view });
     registry.register(
       undoTool({
         members: { devices, names: deviceNames(() => home.list()), access: home, validator, directory: home, areas, authorizer },
         devices,
         audited: new AuditedCalls(this.audit, () => clock.now()),
-        isComposed: (id) => registry.get(id)?.innerCalls !== undefined,
+        isComposed: (id) => registry.get(id)?.innerCalls !== undefined && !id.startsWith('hub:undo@'),
+        restorableOf: ({ tool, params }) => registry.get(tool)?.restorable?.(params),
+        runCalls: async (calls, context) => {
+          const steps = calls.map(({ tool, params = {} }) => ({ tool, params }));
+          const { failed } = await runSteps(this.parts.pipeline, steps, { context });
+          if (failed) throw new AtmoError(failed.error.code, failed.error.message);
+        },
       }),
     );
     this.parts = makePipeline({ registry, tools, validator, clock, audit: this.audit, states, capabilities: () => capabilities, ...extra });

@@ -24,7 +24,12 @@ const BRIGHTNESS = 'matter:dimmablelight_set_brightness';
 const [isOnPath, levelPath] = ['OnOff.OnOff', 'LevelControl.CurrentLevel'];
 
 function lit(device: string, isOn: boolean, level: number) {
-  return { [`${device}/1/${isOnPath}`]: isOn, [`${device}/1/${levelPath}`]: level, [`${device}/1/LevelControl.OnLevel`]: null };
+  return {
+    [`${device}/1/${isOnPath}`]: isOn,
+    [`${device}/1/OnOff.OnTime`]: 0,
+    [`${device}/1/${levelPath}`]: level,
+    [`${device}/1/LevelControl.OnLevel`]: null,
+  };
 }
 
 async function lampHome(isOn = true, level = 101, ...others: readonly DeviceDescription[]): Promise<JournaledHome> {

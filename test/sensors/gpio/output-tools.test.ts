@@ -59,6 +59,16 @@ describe('tools of outputs', () => {
     expect(codeOf(await call('gpio:pump_turn_on', {}, agent('device:control:pump')))).toBe('success');
   });
 
+  test('can be undone unless the output was on for a time, which would then be for ever', async () => {
+    const { call, pipeline } = await home();
+    const undo = async (tool: string) => (await pipeline.rehearse({ principal: owner, tool, params: {} })).undo;
+    expect(await undo('gpio:pump_turn_on')).toEqual({ possible: true });
+    await call('gpio:pump_turn_on');
+    expect(await undo('gpio:pump_turn_off')).toMatchObject({ possible: false });
+    await call('gpio:heater_lock_turn_off');
+    expect(await undo('gpio:heater_lock_turn_on')).toEqual({ possible: true });
+  });
+
   test('turn on for a time, and not longer than the owner allows', async () => {
     const { call, gpio } = await home();
     await call('gpio:pump_turn_on', { for_seconds: 30 });

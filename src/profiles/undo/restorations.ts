@@ -1,0 +1,72 @@
+import { KEPT_BY_HUB } from '../../core/devices/device-model.ts';
+import { AtmoError } from '../../core/errors.ts';
+import type { Json } from '../../core/json.ts';
+import type { InnerCall, Restorable } from '../../tools/definition/tool-definition.ts';
+import { isSameValue } from './predicted-state.ts';
+import type { TracedCall } from './traced-calls.ts';
+
+/** The service that knows what tools change elsewhere than in values of devices. */
+export interface RestorationPorts {
+  /** Returns what a call changed and how to bring it back; undefined if its tool is no longer there. */
+  readonly restorableOf: (call: Pick<TracedCall, 'tool' | 'params'>) => Restorable | undefined;
+}
+
+/** Returns whether what a call changed is brought back by a call of its own, so that its effects on devices do not count. */
+export function isRestoredByCall({ before }: Pick<TracedCall, 'before'>): boolean {
+  return Object.hasOwn(before, KEPT_BY_HUB);
+}
+
+/**
+ * Returns the calls that bring back what the calls changed elsewhere than in values of devices, the last change first. Throws NOT_SUPPORTED if
+ * no call is known that does so, and CONFLICT if it has been changed since.
+ */
+export function restorations(ports: RestorationPorts, calls: readonly TracedCall[]): readonly InnerCall[] {
+  const changed = calls.flatMap((call) => changesOf(ports, call));
+  const byPath = Map.groupBy(changed, ({ restorable }) => restorable.path);
+  return [...byPath.values()].reverse().flatMap((own) => restoration(own) ?? []);
+}
+
+/** What one call changed. */
+interface Change {
+  readonly call: TracedCall;
+  readonly restorable: Restorable;
+  readonly before: Json;
+  readonly after: Json | undefined;
+}
+
+function changesOf(ports: RestorationPorts, call: TracedCall): readonly Change[] {
+  if (!isRestoredByCall(call)) return [];
+  const restorable = knownRestorable(ports, call);
+  const before = restorable && call.before[KEPT_BY_HUB]?.[restorable.path];
+  if (!restorable || before === undefined) throw irreversible(call);
+  return [{ call, restorable, before, after: call.after?.[KEPT_BY_HUB]?.[restorable.path] }];
+}
+
+/** Returns undefined also for parameters that the audit log could not keep. */
+function knownRestorable(ports: RestorationPorts, call: TracedCall): Restorable | undefined {
+  try {
+    return ports.restorableOf(call);
+  } catch {
+    return undefined;
+  }
+}
+
+function restoration(changes: readonly Change[]): InnerCall | undefined {
+  const [first, last] = [changes[0], changes.at(-1)];
+  const now = last?.restorable.now();
+  if (!first || !last || (now !== undefined && isSameValue(now, first.before))) return undefined;
+  // A device may report later than its call ended, so a state that is like the one before tells nothing.
+  const isTold = last.after !== undefined && !isSameValue(last.after, last.before);
+  if (isTold && !isSameValue(now ?? null, last.after ?? null)) throw changedSince(last.call);
+  const call = last.restorable.restore(first.before);
+  if (!call) throw irreversible(last.call);
+  return call;
+}
+
+function irreversible({ tool }: TracedCall): AtmoError {
+  return new AtmoError('NOT_SUPPORTED', `What ${tool} did cannot be undone; nothing was undone`, { reason: 'irreversible' });
+}
+
+function changedSince({ tool }: TracedCall): AtmoError {
+  return new AtmoError('CONFLICT', `What ${tool} set has been changed since; nothing was undone`, { reason: 'changed_since' });
+}
