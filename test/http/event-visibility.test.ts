@@ -139,4 +139,11 @@ describe('who hears which event', () => {
     expect(heard).toEqual(['agent-1', 'agent-1/child']);
     expect(visibility.mayReceive(about, named('a', 'admin:agents'))).toBe(true);
   });
+
+  test('a proposal is for the agent that made it, and for persons who may accept it', () => {
+    const { visibility } = makeAudience();
+    const about = event('proposal.changed', 'p', { agent_id: 'agent-1' });
+    const listeners = [owner, named('ann', '*'), named('ann', 'device:control:lamp'), named('agent-1'), named('agent-2', '*', 'admin:*')];
+    expect(listeners.map((listener) => visibility.mayReceive(about, listener))).toEqual([true, true, false, true, false]);
+  });
 });
