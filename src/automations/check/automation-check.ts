@@ -9,7 +9,7 @@ import { type AgentRecord, isLiving } from '../agent-store.ts';
 import type { CheckPorts, CheckToolPorts } from '../automation-ports.ts';
 import { type Behaviour, behaviourOf, type CheckedAutomation, LivingBehaviours } from './behaviour.ts';
 import { type Finding, SEVERITIES } from './finding.ts';
-import { neverComing, neverHolding } from './impossible.ts';
+import { neverComing, neverDone, neverHolding } from './impossible.ts';
 import { Influences } from './influences.ts';
 import { loopsOf } from './loops.ts';
 import { oppositeEffects, ownOpposites } from './opposite-effects.ts';
@@ -51,6 +51,7 @@ const behavioursFor = oncePerObject((ports: CheckPorts) => new LivingBehaviours(
 /** What is looked for in an automation alone. */
 const BY_ITSELF: readonly ((own: Behaviour, ports: CheckPorts) => readonly Finding[])[] = [
   neverHolding,
+  neverDone,
   neverComing,
   lackingPermissions,
   endsBefore,

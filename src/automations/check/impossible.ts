@@ -1,7 +1,8 @@
 import { parseDeviceId, parseSensorId } from '../../core/devices/device-names.ts';
 import type { CheckPorts } from '../automation-ports.ts';
 import type { Condition } from '../plan/condition-schema.ts';
-import type { Behaviour } from './behaviour.ts';
+import { devicesOf } from './acts.ts';
+import { type Behaviour, situationsAt } from './behaviour.ts';
 import { deviceName, type Finding, findingOf, quotedName, sensorName, timelineEntry } from './finding.ts';
 import { both, isPossible, type Situation, situationsOf } from './situations.ts';
 import type { Start } from './starts.ts';
@@ -22,6 +23,16 @@ export function neverHolding(behaviour: Behaviour, ports: CheckPorts): readonly 
     )}`;
     return impossibleFinding(behaviour, { kind: 'never_holds', ports, sentence, devices: [] });
   });
+}
+
+/** Returns the first step that is never done, because the choices and waits before it exclude each other, or the trigger. */
+export function neverDone(behaviour: Behaviour, ports: CheckPorts): readonly Finding[] {
+  const starts = behaviour.starts.filter(({ situations }) => situations.length > 0);
+  if (starts.length === 0) return [];
+  const step = behaviour.steps.find((one) => starts.every((start) => situationsAt(start, one).length === 0));
+  if (!step) return [];
+  const sentence = `the step ${step.tool} is never done, because the conditions of choices and waits before it exclude each other, or the trigger`;
+  return [impossibleFinding(behaviour, { kind: 'never_holds', ports, sentence, devices: devicesOf(step) })];
 }
 
 /** Returns why none of the situations is possible, by the first of them. */

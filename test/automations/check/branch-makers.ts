@@ -41,7 +41,8 @@ export const BRANCHES: Readonly<Record<string, Makers>> = {
         const [room, hour] = [dice.of(USED), dice.whole(7, 19)];
         const time = clock(hour * 60 + dice.whole(0, 59));
         const choice = choose([hours(hour - 1, hour + 2)], [lamp(room, 'on')], [lamp(room, 'off')]);
-        return paired(dice, 'the option of that hour', written(at(time), [choice]), written(at(time), [lamp(room, 'off')]));
+        const twice = [at(time), at(clock((hour + 4) * 60))];
+        return paired(dice, 'the option of that hour', written(twice, [choice]), written(at(time), [lamp(room, 'off')]));
       },
       (dice) => {
         const [room, time] = [dice.of(USED), dice.clock(6, 20)];
@@ -79,7 +80,8 @@ export const BRANCHES: Readonly<Record<string, Makers>> = {
         const [room, hour] = [dice.of(USED), dice.whole(7, 18)];
         const time = clock(hour * 60 + dice.whole(0, 59));
         const choice = choose([hours(hour + 1, hour + 3)], [lamp(room, 'off')], [lamp(room, 'on')]);
-        return paired(dice, 'an option of other hours', written(at(time), [choice]), written(at(time), [lamp(room, 'on')]));
+        const twice = [at(time), at(clock((hour + 2) * 60))];
+        return paired(dice, 'an option of other hours', written(twice, [choice]), written(at(time), [lamp(room, 'on')]));
       },
       (dice) => {
         const [room, time] = [dice.of(USED), dice.clock(6, 20)];
@@ -107,8 +109,51 @@ export const BRANCHES: Readonly<Record<string, Makers>> = {
     harmless: [
       (dice) => {
         const room = dice.of(USED);
-        const on = written(is(room, 'lamp', true), [choose([is(room, 'lamp', false)], [lamp(room, 'off')])]);
-        return paired(dice, 'an option that never comes', on, written(is(room, 'lamp', false), [lamp(room, 'on')]));
+        const choice = choose([{ type: 'flag', flag: 'night' }], [lamp(room, 'on')], [plug(room, 'on')]);
+        return paired(
+          dice,
+          'a choice of the same',
+          written(is(room, 'lamp', true), [choice]),
+          written(is(room, 'plug', true), [lamp(room, 'on')]),
+        );
+      },
+    ],
+  },
+  never_holds: {
+    conflicting: [
+      (dice) => {
+        const room = dice.of(USED);
+        const choice = choose([is(room, 'lamp', false)], [plug(room, 'off')]);
+        return alone(dice, 'an option that the trigger excludes', written(is(room, 'lamp', true), [choice]));
+      },
+      (dice) => {
+        const [room, hour] = [dice.of(USED), dice.whole(7, 18)];
+        const choice = choose([hours(hour + 1, hour + 3)], [lamp(room, 'on')]);
+        return alone(dice, 'an option of other hours than the trigger', written(at(clock(hour * 60)), [choice]));
+      },
+      (dice) => {
+        const [room, limit] = [dice.of(USED), dice.whole(16, 22)];
+        const cold = reading(`${room}-sensor/temperature`, { below: limit });
+        const options = [cold, reading(`${room}-sensor/temperature`, { below: limit - 2 })].map((condition) => ({
+          conditions: [condition],
+          actions: [plug(room, 'on')],
+        }));
+        return alone(dice, 'an option that an earlier one includes', written(every(3600), [{ type: 'choose', options, otherwise: [] }]));
+      },
+    ],
+    harmless: [
+      (dice) => {
+        const [room, limit] = [dice.of(USED), dice.whole(16, 22)];
+        const options = [limit - 2, limit].map((below) => ({
+          conditions: [reading(`${room}-sensor/temperature`, { below })],
+          actions: [plug(room, 'on')],
+        }));
+        return alone(dice, 'options in steps', written(every(3600), [{ type: 'choose', options, otherwise: [] }]));
+      },
+      (dice) => {
+        const [room, hour] = [dice.of(USED), dice.whole(7, 18)];
+        const steps = [wait(90), choose([hours(hour + 1, hour + 3)], [lamp(room, 'on')])];
+        return alone(dice, 'an option of the hours after a wait', written(at(clock(hour * 60)), steps));
       },
     ],
   },

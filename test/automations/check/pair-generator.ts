@@ -620,7 +620,7 @@ const KINDS: Readonly<Record<string, Makers>> = {
   opposite_effects: withBranches('opposite_effects', OPPOSITE),
   loop: withBranches('loop', LOOP),
   wear: withBranches('wear', WEAR),
-  never_holds: NEVER_HOLDS,
+  never_holds: withBranches('never_holds', NEVER_HOLDS),
   never_comes: NEVER_COMES,
   permission: PERMISSION,
   waits_at_night: withBranches('waits_at_night', NIGHT),
