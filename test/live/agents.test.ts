@@ -126,6 +126,30 @@ test('the replay of a draft over what the thermometer showed says when it would 
   expect(await turnOns()).toBe(before);
 });
 
+test('an automation that did not run says why, with the value of the thermometer, also after a restart', async () => {
+  const conditions = [{ type: 'reading', sensor_id: SENSOR, above: 30 }];
+  await hub.result('spawn_agent', {
+    agent_type: 'automation',
+    name: 'hot-light',
+    config: { ...WARM_LIGHT, conditions },
+    permissions: [`sensor:read:${SENSOR}`, 'device:control:living-room-lamp'],
+  });
+  await measure(20);
+  await measure(26);
+  const why = () => hub.result('explain_automation', { agent_id: 'hot-light' });
+  await until(async () => (await why()).cause === 'condition_false');
+  const { at, summary } = await why();
+  expect(summary).toMatch(/^It did not run at \d\d:\d\d because .*thermometer.* showed 26 °C and it needs more than 30 °C\.$/i);
+  expect(await hub.stop()).toBe(0);
+  hub = await startHub();
+  expect(await hub.result('explain_automation', { agent_id: 'hot-light', at: String(at) })).toMatchObject({
+    cause: 'condition_false',
+    value: 26,
+    at,
+  });
+  await hub.result('kill_agent', { agent_id: 'hot-light' });
+});
+
 test('a draft that works against a living automation on the real lamp, also through a scene, or sets itself off, is found', async () => {
   const permissions = ['device:control:living-room-lamp', 'sensor:read:living-room-lamp/*'];
   const at = { type: 'time', at: '22:00' };
