@@ -22,8 +22,7 @@ import {
 import type { WatchPorts } from '../triggers/watch.ts';
 import { DecisionListener } from './approval-decisions.ts';
 import { type ConditionPorts, conditionsHold, evaluate, type RunValues } from './condition-check.ts';
-import { untilTrue } from './condition-wait.ts';
-import { answerTo } from './question-wait.ts';
+import { answerTo, untilTrue } from './condition-wait.ts';
 import type { LoggedWait, RunLog } from './run-log.ts';
 import type { FailedStep, RunStory } from './run-story.ts';
 import { callOfStep, type HouseCallStep, keptResult } from './step-calls.ts';
