@@ -76,8 +76,8 @@ export class AnnouncementValidator {
     const { hubId } = unverified;
     if (records.isStale(unverified)) return 'stale';
     if (!this.#origins.tryTake(`${from} ${hubId}`)) return 'origin_rate';
+    if (unverified.kind !== 'full') return records.keyOf(hubId) ?? 'unknown_origin';
     const record = records.get(hubId);
-    if (unverified.kind !== 'full') return record?.key ?? 'unknown_origin';
     if (record && isSameChain(record.certificate, unverified.certificate)) return record.key;
     return this.#keyOfNew(hubId, unverified.certificate);
   }

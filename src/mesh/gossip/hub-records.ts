@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import { type AnnouncedState, type HubState, isProtocolFeature } from '../../codec/messages/announced-state.ts';
 import type { Announcement } from '../../codec/messages/announcement.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -33,8 +34,8 @@ export class HubRecords {
   readonly #records = new Map<HubId, HubRecord>();
   readonly #sizes = new Map<HubId, number>();
   readonly #views = new Map<HubId, KnownHub>();
-  /** Newest versions of deleted records, oldest entry first. Older announcements of these hubs may still arrive, and are then stale. */
-  readonly #tombstones = new Map<HubId, AnnouncementVersion>();
+  /** Newest versions and keys of deleted records, oldest entry first. Older announcements of these hubs may still arrive, and are then stale. */
+  readonly #tombstones = new Map<HubId, AnnouncementVersion & { readonly key: KeyObject }>();
   readonly #listeners = new Set<(change: DirectoryChange) => void>();
   #sorted: readonly KnownHub[] | undefined;
   #bytes = 0;
@@ -83,6 +84,19 @@ export class HubRecords {
   isBuried(id: HubId, version: AnnouncementVersion): boolean {
     const last = this.#tombstones.get(id);
     return last !== undefined && !isNewer(version, last);
+  }
+
+  /** Returns the key of a hub that has a record, or had one that was deleted. */
+  keyOf(id: HubId): KeyObject | undefined {
+    return (this.#records.get(id) ?? this.#tombstones.get(id))?.key;
+  }
+
+  /**
+   * Forgets the version of a deleted record, because the hub has announced itself since. The hub does not announce its whole state again, so
+   * the earlier announcements of its state must be accepted again.
+   */
+  exhume(id: HubId): void {
+    this.#tombstones.delete(id);
   }
 
   /** Adds a record or updates its view. `news`: what the hub announces has changed. `state`: only the freshness may have changed. */
@@ -139,7 +153,7 @@ export class HubRecords {
   #bury(record: HubRecord): void {
     const { epoch, sequence } = record.newestVersion;
     this.#tombstones.delete(record.id);
-    this.#tombstones.set(record.id, { epoch, sequence });
+    this.#tombstones.set(record.id, { epoch, sequence, key: record.key });
     const [oldest] = this.#tombstones.keys();
     if (this.#tombstones.size > MAX_TOMBSTONES && oldest !== undefined) this.#tombstones.delete(oldest);
     this.remove(record);

@@ -223,7 +223,10 @@ export class MeshDirectory implements HubDirectory {
     const pageOf = (hash: string) => (announcement.hubId === self ? undefined : blobs.get(hash));
     const known = this.#records.get(announcement.hubId);
     if (!known) {
-      if (announcement.kind !== 'full') return 'unknown_origin';
+      if (announcement.kind !== 'full') {
+        this.#records.exhume(announcement.hubId);
+        return 'unknown_origin';
+      }
       const record = new HubRecord({ announcement, envelope }, key, { moment, steps });
       const problem = record.assemble(pageOf);
       if (!problem) this.#records.update(record, 'news');

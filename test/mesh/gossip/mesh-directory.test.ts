@@ -189,6 +189,22 @@ describe('MeshDirectory', () => {
     expect(setup.directory.hubs()).toHaveLength(1);
   });
 
+  test('knows a deleted hub again that was only cut off: it says that it is alive, and nothing else', () => {
+    const authority = new SimulatedAuthority();
+    const [setup, back] = [makeDirectory(authority), makeDirectory(authority)];
+    const origin = new Origin(authority);
+    const before = [origin.full({ tools: namedTools('lamp') }), origin.delta({ tools: namedTools('lamp', 'door') }), origin.heartbeat()];
+    for (const { directory, neighbour } of [setup, back]) for (const envelope of before) directory.receive(envelope, neighbour);
+    setup.clock.advance(400_000);
+    setup.directory.sweep();
+    sync(back, setup);
+    expect(setup.directory.hubs()).toEqual([]);
+    back.directory.receive(origin.heartbeat(), back.neighbour);
+    for (let round = 0; round < 2; round++) sync(back, setup);
+    expect(setup.toolsOf(origin.id)).toEqual(['door', 'lamp']);
+    expect(setup.directory.isBehind(back.directory.vector())).toBe(false);
+  });
+
   test('shows that a hub has left at once, and that it is back', () => {
     const setup = makeDirectory();
     const origin = new Origin(setup.authority);
