@@ -3,7 +3,7 @@ import type { SimulatedMachine } from './simulated-machine.ts';
 import type { World } from './world.ts';
 
 /** Mean time between two faults of a world, for each machine. */
-const BETWEEN_FAULTS_MS = 2 * 3_600_000;
+const BETWEEN_FAULTS_MS = 20 * 60_000;
 
 /** What may go wrong. Each fault ends by itself: it resolves when all is well again. */
 type Fault = (world: World, machine: SimulatedMachine, draw: Draw) => Promise<void>;

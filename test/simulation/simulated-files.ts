@@ -25,6 +25,7 @@ const ACCESS_MS = [0.05, 2] as const;
 export function installFiles(): void {
   const real = { readFileSync: fs.readFileSync as Call, openSync: fs.openSync as Call };
   for (const name of [...WRITES, ...MORE_WRITES]) gate(fs, name);
+  watchSyncs();
   for (const name of [...PROMISED, ...MORE_PROMISED]) {
     const synchronous = Reflect.get(fs, `${name}Sync`) as Call;
     Reflect.set(fsPromises, name, async (...given: unknown[]) => {
@@ -55,8 +56,23 @@ function gate(target: object, name: string): void {
   Reflect.set(target, name, function gated(this: unknown, ...given: unknown[]) {
     const process = currentProcess();
     process?.requireAlive();
-    process?.beforeWrite();
     return Reflect.apply(real, this, given);
+  });
+}
+
+/** Has the disk of a process learn what it syncs and renames. */
+function watchSyncs(): void {
+  for (const name of ['fsyncSync', 'fdatasyncSync'] as const) {
+    const sync = fs[name];
+    Reflect.set(fs, name, (descriptor: number) => {
+      sync(descriptor);
+      currentProcess()?.disk?.synced(fs.readlinkSync(`/proc/self/fd/${descriptor}`));
+    });
+  }
+  const rename = fs.renameSync;
+  Reflect.set(fs, 'renameSync', (from: string, to: string) => {
+    currentProcess()?.disk?.renames(from, to);
+    rename(from, to);
   });
 }
 

@@ -6,10 +6,12 @@ import { loadConfig } from '../../src/hub/config/config.ts';
 import { Hub } from '../../src/hub/hub.ts';
 import type { RegisteredTool } from '../../src/tools/definition/tool-definition.ts';
 import { MemoryEngine } from '../mesh/memory-engine.ts';
+import { Draw } from './draw.ts';
 import type { EventQueue } from './event-queue.ts';
 import type { SimulatedNetwork } from './simulated-network.ts';
 import { SimulatedProcess } from './simulated-process.ts';
-import { closeDatabases } from './simulated-sqlite.ts';
+import { closeDatabases, databasesOf } from './simulated-sqlite.ts';
+import { UnsyncedWrites } from './unsynced-writes.ts';
 
 const PORT = 8081;
 const HOST = `127.0.0.1:${PORT}`;
@@ -49,6 +51,8 @@ export interface SimulatedAnswer {
 /** A machine with a disk, on which a whole hub runs, is killed, and starts again. */
 export class SimulatedMachine {
   readonly name: string;
+  /** When its power was cut, milliseconds of the world. */
+  readonly powerCuts: number[] = [];
   readonly #parts: MachineParts;
   readonly #plan: MachinePlan;
   /** Number of processes that have run so far. */
@@ -97,6 +101,7 @@ export class SimulatedMachine {
   async start(): Promise<void> {
     const seed = this.#plan.seed * 1_000 + this.#starts;
     const process = new SimulatedProcess(this.#parts.queue, { name: this.name, seed, bootId: `boot-${this.name}-${this.#boots}` });
+    process.disk = new UnsyncedWrites(this.stateDir);
     this.#process = process;
     this.#parts.network.attach(this.name, process);
     await process.run(() => this.#open(process));
@@ -107,8 +112,11 @@ export class SimulatedMachine {
     this.#end({ isDark: false });
   }
 
-  /** Ends the hub as a power cut does: nobody closes its connections, and the machine boots anew. */
+  /** Ends the hub as a power cut does: some writes that were not synced are lost, nobody closes its connections, and the machine boots anew. */
   cutPower(): void {
+    const { disk, random } = this.process;
+    disk?.lose(this.stateDir, databasesOf(this.process), new Draw(random));
+    this.powerCuts.push(this.#parts.queue.nowMs);
     this.#end({ isDark: true });
     this.#boots += 1;
   }

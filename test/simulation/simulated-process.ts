@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock } from '../../src/core/clock.ts';
 import { seededRandom } from '../seeded-random.ts';
 import type { EventOwner, EventQueue } from './event-queue.ts';
+import type { UnsyncedWrites } from './unsynced-writes.ts';
 
 /** The time at which every world begins, milliseconds since 1970. It is after the time of every file of this machine. */
 const BEGIN_MS = Date.UTC(2035, 0, 1);
@@ -24,10 +25,9 @@ export class SimulatedProcess implements EventOwner {
   standsUntilMs = 0;
   /** Milliseconds by which its clock is ahead of the world's. */
   clockErrorMs = 0;
-  /** Called before each write to the disk; throws if the write does not take place. */
-  beforeWrite: () => void = () => {};
+  /** Learns which writes to the disk are synced; undefined for a process without a disk. */
+  disk: UnsyncedWrites | undefined;
   readonly #queue: EventQueue;
-  readonly #atEnd: (() => void)[] = [];
 
   constructor(queue: EventQueue, identity: { readonly name: string; readonly seed: number; readonly bootId?: string }) {
     this.#queue = queue;
@@ -58,15 +58,9 @@ export class SimulatedProcess implements EventOwner {
     return current.run(this, work);
   }
 
-  onEnd(listener: () => void): void {
-    this.#atEnd.push(listener);
-  }
-
   /** Ends the process as SIGKILL does. */
   kill(): void {
-    if (!this.isAlive) return;
     this.isAlive = false;
-    for (const listener of this.#atEnd.splice(0)) listener();
   }
 
   /** Throws if the process was killed. */

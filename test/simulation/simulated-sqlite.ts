@@ -2,7 +2,6 @@ import { constants, DatabaseSync as RealDatabase, StatementSync } from 'node:sql
 import { untilSynced } from './simulated-files.ts';
 import { currentProcess, type SimulatedProcess } from './simulated-process.ts';
 
-/** The databases that each process has open. */
 const open = new WeakMap<SimulatedProcess, Set<RealDatabase>>();
 
 /** SQLite in a simulated process: the real one, which ends with the process. */
@@ -21,7 +20,8 @@ export class DatabaseSync extends RealDatabase {
   }
 }
 
-function databasesOf(process: SimulatedProcess): Set<RealDatabase> {
+/** The databases that a process has open. */
+export function databasesOf(process: SimulatedProcess): Set<RealDatabase> {
   const known = open.get(process) ?? new Set();
   open.set(process, known);
   return known;
