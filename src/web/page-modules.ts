@@ -7,6 +7,7 @@ export const PAGE_MODULES: Readonly<Record<PageElementName, () => Promise<unknow
   'atmo-page-agents': () => import('./pages/agents-page.ts'),
   'atmo-page-approvals': () => import('./pages/approvals-page.ts'),
   'atmo-page-authorize': () => import('./pages/authorize-page.ts'),
+  'atmo-page-automation-editor': () => import('./pages/automation-editor-page.ts'),
   'atmo-page-automations': () => import('./pages/automations-page.ts'),
   'atmo-page-device': () => import('./pages/device-page.ts'),
   'atmo-page-events': () => import('./pages/events-page.ts'),

@@ -25,6 +25,8 @@ const ROUTES = [
   { route: 'activity', title: 'activity.title', icon: 'activity', element: 'atmo-page-activity', place: 'more' },
   { route: 'people', title: 'people.title', icon: 'people', element: 'atmo-page-people', place: 'more' },
   { route: 'automations', title: 'automations.title', icon: 'sparkle', element: 'atmo-page-automations', place: 'more' },
+  { route: 'automations/:id', title: 'editor.edit', icon: 'sparkle', element: 'atmo-page-automation-editor', place: 'none' },
+  { route: 'new-automation', title: 'editor.new', icon: 'sparkle', element: 'atmo-page-automation-editor', place: 'none' },
   { route: 'agents', title: 'agents.title', icon: 'agent', element: 'atmo-page-agents', place: 'more' },
   { route: 'tokens', title: 'tokens.title', icon: 'key', element: 'atmo-page-tokens', place: 'more' },
   { route: 'mesh', title: 'mesh.title', icon: 'mesh', element: 'atmo-page-mesh', place: 'more' },

@@ -1,5 +1,5 @@
 import type { Json } from '../../core/json.ts';
-import type { ReadingView } from '../api/hub-types.ts';
+import type { DeviceView, ReadingView } from '../api/hub-types.ts';
 import { humanWords, readingName, valueWords } from '../components/formatting.ts';
 import { hasText, languageTag, text } from '../texts/text.ts';
 
@@ -13,6 +13,7 @@ export interface AutomationView {
   readonly triggers: readonly TriggerView[];
   readonly conditions: readonly ConditionView[];
   readonly actions: readonly ActionView[];
+  readonly permissions: readonly string[];
   readonly runs: number;
   readonly last_run_at?: string;
   readonly last_outcome?: 'success' | 'failure' | 'stopped' | 'unknown';
@@ -98,6 +99,14 @@ export interface ActionView {
 export interface HomeNames {
   readonly device: (id: string) => string;
   readonly reading: (id: string) => Pick<ReadingView, 'title' | 'unit'> | undefined;
+}
+
+/** Returns how the home calls its devices and sensors. */
+export function namesIn(devices: readonly DeviceView[]): HomeNames {
+  return {
+    device: (id) => devices.find((known) => known.id === id)?.name ?? id,
+    reading: (id) => devices.flatMap(({ readings }) => readings).find((known) => known.id === id),
+  };
 }
 
 /** Returns when an automation runs, in words. */
@@ -324,4 +333,29 @@ function durationWords(seconds: number): string {
   if (seconds % 3600 === 0) return text('automations.hours', { count: seconds / 3600 });
   if (seconds % 60 === 0) return text('automations.minutes', { count: seconds / 60 });
   return text('automations.seconds', { count: seconds });
+}
+
+/** What differs from the version before. A member that was added has no `before`, and one that was removed no `after`. */
+export interface Difference {
+  /** JSON Pointer (RFC 6901). */
+  readonly path: string;
+  readonly before?: Json;
+  readonly after?: Json;
+}
+
+/** Maximum length of a value in a difference, in characters. */
+const MAX_SHOWN_LENGTH = 160;
+
+/** Returns what differs between two versions, such as `trigger › above: 26 → 28`. */
+export function differenceWords({ path, before, after }: Difference): string {
+  const place =
+    path === '' ? text('versions.everything') : path.slice(1).replaceAll('/', ' › ').replaceAll('~1', '/').replaceAll('~0', '~');
+  const words = { path: place, before: shown(before), after: shown(after) };
+  if (before === undefined) return text('versions.added', words);
+  return text(after === undefined ? 'versions.removed' : 'versions.changed', words);
+}
+
+function shown(value: Json | undefined): string {
+  const written = typeof value === 'string' ? value : JSON.stringify(value ?? null);
+  return written.length <= MAX_SHOWN_LENGTH ? written : `${written.slice(0, MAX_SHOWN_LENGTH)}…`;
 }

@@ -1,3 +1,4 @@
+import './automation-dialogs.ts';
 import { html, nothing, type TemplateResult } from 'lit';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { closeDialog, modalDialog } from '../components/dialog.ts';
@@ -8,17 +9,24 @@ import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
 import { text } from '../texts/text.ts';
-import { type AutomationView, actionWords, conditionWords, type HomeNames, triggerWords } from './automation-words.ts';
+import { type AutomationView, actionWords, conditionWords, type HomeNames, namesIn, triggerWords } from './automation-words.ts';
 
 const DAY_SECONDS = 86_400;
 /** The ends that a person can choose, in days. */
 const LIVES = [7, 30, 90, 365];
 
-type Dialog = { readonly kind: 'renew' | 'remove'; readonly automation: AutomationView } | undefined;
+const BUTTONS = { renew: 'automations.renew', remove: 'automations.remove', why: 'why.title', versions: 'versions.title' } as const;
+
+type DialogKind = 'renew' | 'remove' | 'why' | 'versions';
+type Dialog = { readonly kind: DialogKind; readonly automation: AutomationView } | undefined;
 
 /** Page about the automations that run on the hub: when each runs, what it does, how its last run ended, and when it ends itself. */
 export class AutomationsPage extends PageElement {
   readonly #automations = new RemoteData<readonly AutomationView[]>(() => this.requestUpdate());
+  readonly #close = (): void => {
+    this.#dialog = undefined;
+    this.requestUpdate();
+  };
   #dialog: Dialog;
 
   protected override connected(): readonly Stop[] {
@@ -31,11 +39,20 @@ export class AutomationsPage extends PageElement {
 
   protected override render(): TemplateResult {
     return html`
-      <header class="page-head"><h1>${text('automations.title')}</h1><p>${text('automations.lead')}</p></header>
+      <header class="page-head"><div><h1>${text('automations.title')}</h1><p>${text('automations.lead')}</p></div>
+        <a class="button" href="#/new-automation">${icon('plus')}${text('editor.new')}</a></header>
       ${remoteDataView(this.#automations, (automations) => this.#list(automations))}
-      ${this.#dialog?.kind === 'renew' ? this.#renewDialog(this.#dialog.automation) : nothing}
-      ${this.#dialog?.kind === 'remove' ? this.#removeDialog(this.#dialog.automation) : nothing}
+      ${this.#dialog ? this.#dialogView(this.#dialog) : nothing}
     `;
+  }
+
+  #dialogView({ kind, automation }: NonNullable<Dialog>): TemplateResult {
+    if (kind === 'renew') return this.#renewDialog(automation);
+    if (kind === 'remove') return this.#removeDialog(automation);
+    if (kind === 'why') {
+      return html`<atmo-automation-why .app=${this.app} .automation=${automation} .names=${this.#names()} .close=${this.#close}></atmo-automation-why>`;
+    }
+    return html`<atmo-automation-versions .app=${this.app} .automation=${automation} .names=${this.#names()} .close=${this.#close}></atmo-automation-versions>`;
   }
 
   #list(automations: readonly AutomationView[]): TemplateResult {
@@ -60,10 +77,17 @@ export class AutomationsPage extends PageElement {
       </dl>
       <div class="row">
         ${isOver ? nothing : this.#toggle(automation)}
-        ${status === 'killed' ? nothing : html`<button type="button" class="button" aria-haspopup="dialog" @click=${() => this.#open('renew', automation)}>${text('automations.renew')}</button>`}
-        ${isOver ? nothing : html`<button type="button" class="button" aria-haspopup="dialog" @click=${() => this.#open('remove', automation)}>${text('automations.remove')}</button>`}
+        ${this.#dialogButton('why', automation)}
+        ${isOver ? nothing : html`<a class="button" href="#/automations/${encodeURIComponent(id)}">${text('editor.edit')}</a>`}
+        ${isOver ? nothing : this.#dialogButton('versions', automation)}
+        ${status === 'killed' ? nothing : this.#dialogButton('renew', automation)}
+        ${isOver ? nothing : this.#dialogButton('remove', automation)}
       </div>
     </section>`;
+  }
+
+  #dialogButton(kind: DialogKind, automation: AutomationView): TemplateResult {
+    return html`<button type="button" class="button" aria-haspopup="dialog" @click=${() => this.#open(kind, automation)}>${text(BUTTONS[kind])}</button>`;
   }
 
   #toggle(automation: AutomationView): TemplateResult {
@@ -90,7 +114,7 @@ export class AutomationsPage extends PageElement {
       <p class="row"><button class="button primary">${text('automations.renew')}</button>
         <button type="button" class="button" @click=${closeDialog}>${text('automations.cancel')}</button></p>
     </form>`;
-    return modalDialog({ title: text('automations.renew_thing', { name }), onClose: () => this.#close() }, body);
+    return modalDialog({ title: text('automations.renew_thing', { name }), onClose: this.#close }, body);
   }
 
   #removeDialog({ agent_id: id, name }: AutomationView): TemplateResult {
@@ -99,16 +123,11 @@ export class AutomationsPage extends PageElement {
       <p class="row"><button class="button danger">${text('automations.remove')}</button>
         <button type="button" class="button" @click=${closeDialog}>${text('automations.cancel')}</button></p>
     </form>`;
-    return modalDialog({ title: text('automations.remove_thing', { name }), onClose: () => this.#close() }, body);
+    return modalDialog({ title: text('automations.remove_thing', { name }), onClose: this.#close }, body);
   }
 
-  #open(kind: 'renew' | 'remove', automation: AutomationView): void {
+  #open(kind: DialogKind, automation: AutomationView): void {
     this.#dialog = { kind, automation };
-    this.requestUpdate();
-  }
-
-  #close(): void {
-    this.#dialog = undefined;
     this.requestUpdate();
   }
 
@@ -132,12 +151,8 @@ export class AutomationsPage extends PageElement {
     this.#load();
   }
 
-  /** Returns how the home calls its devices and sensors. */
   #names(): HomeNames {
-    const { devices } = this.app.store.state;
-    const device = (id: string) => devices.find((known) => known.id === id)?.name ?? id;
-    const reading = (id: string) => devices.flatMap(({ readings }) => readings).find((known) => known.id === id);
-    return { device, reading };
+    return namesIn(this.app.store.state.devices);
   }
 
   #load(): void {

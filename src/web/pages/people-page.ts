@@ -26,6 +26,7 @@ import {
   type SignInView,
 } from './people.ts';
 import './browser-key-card.ts';
+import './house-card.ts';
 import { DEVICE_FAMILIES, kindInWords } from './tokens.ts';
 
 const POLL_MS = 5_000;
@@ -76,6 +77,7 @@ export class PeoplePage extends PageElement {
 
   #household({ caller, people, signIns, offers }: Household): TemplateResult {
     return html`${offers.map((offer) => this.#offer(offer))} ${caller.administers_people ? this.#people(people) : nothing}
+      <atmo-house-card .app=${this.app} .people=${caller.administers_people ? people : caller.person ? [caller.person] : []}></atmo-house-card>
       <atmo-browser-key .app=${this.app}></atmo-browser-key>
       <section class="card" aria-labelledby="sign-ins-title"><h2 id="sign-ins-title">${text('people.sign_ins')}</h2>
         ${signIns.length === 0 ? html`<p class="quiet">${text('people.no_sign_ins')}</p>` : nothing}

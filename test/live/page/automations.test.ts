@@ -110,6 +110,83 @@ describe.skipIf(!HAS_CHROMIUM)(`what is undone and what runs by itself${HAS_CHRO
     });
   });
 
+  describe('an automation', () => {
+    const card = () => opened.page.getByRole('region', { name: 'evening', exact: true });
+
+    test('is written as text: a mistake stands at its line, and once it is mended the page says what it means and may go wrong', async () => {
+      await opened.show('new-automation');
+      await opened.page.getByRole('textbox', { name: 'Name' }).fill('evening');
+      const text = opened.page.getByRole('textbox', { name: 'Text (YAML)' });
+      await opened.page.getByRole('button', { name: /^Line \d+$/ }).waitFor();
+      const written = (device: string) =>
+        [
+          'trigger:',
+          '  type: time',
+          '  at: "19:30"',
+          'actions:',
+          '  - tool: turn_on_light',
+          '    params:',
+          `      device_id: ${device}`,
+          '',
+        ].join('\n');
+      await text.fill(written('living-room-lmap'));
+      const problem = opened.page.getByRole('listitem').filter({ hasText: 'living-room-lmap' });
+      await problem.getByRole('button', { name: 'Line 7' }).waitFor();
+      expect(await button('Save').isDisabled()).toBe(true);
+      expect(await opened.barriers()).toEqual([]);
+      await text.fill(written('living-room-lamp'));
+      await opened.page.getByRole('region', { name: 'What it does' }).getByText(`Turn on light: ${LAMP}`).waitFor();
+      await button('Check it').click();
+      await opened.page.getByRole('status', { name: 'What may go wrong' }).getByText('Nothing was found.').waitFor();
+      await opened.page
+        .getByRole('status', { name: 'In the past month' })
+        .getByText(/It would have run/)
+        .waitFor();
+      expect(await opened.barriers()).toEqual([]);
+      await button('Save').click();
+      await card().getByText('every day at 19:30').waitFor();
+    });
+
+    test('is edited in place, which makes a version that can be taken back', async () => {
+      await card().getByRole('link', { name: 'Edit' }).click();
+      const text = opened.page.getByRole('textbox', { name: 'Text (YAML)' });
+      await expect.poll(() => text.inputValue()).toContain('19:30');
+      await text.fill((await text.inputValue()).replace('19:30', '20:15'));
+      await button('Save').click();
+      await card().getByText('every day at 20:15').waitFor();
+      await card().getByRole('button', { name: 'Versions' }).click();
+      const dialog = opened.page.getByRole('dialog');
+      await dialog.getByText('trigger › at: 19:30 → 20:15').waitFor();
+      expect(await opened.barriers()).toEqual([]);
+      await dialog.getByRole('button', { name: 'Bring back version 1 of evening' }).click();
+      await notice('Version 1 is back, as version 3.').waitFor();
+      await card().getByText('every day at 19:30').waitFor();
+    });
+
+    test('says why it did not run', async () => {
+      await card().getByRole('button', { name: 'Why' }).click();
+      const dialog = opened.page.getByRole('dialog', { name: 'Why evening ran or not' });
+      await dialog
+        .getByText(/^It (was not set off|did not run) at .* because /)
+        .first()
+        .waitFor();
+      expect(await opened.barriers()).toEqual([]);
+      await opened.page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+    });
+  });
+
+  test('who is at home is set on the page, and a flag is ended there', async () => {
+    await world.hub.result('set_flag', { flag: 'vacation_mode', value: true });
+    await opened.show('people');
+    await button('owner is at home').click();
+    await opened.page.getByRole('button', { name: 'owner is at home', pressed: true }).waitFor();
+    expect((await world.hub.result('list_presence')).people).toMatchObject([{ person: 'owner', presence: 'home' }]);
+    await button('End the flag vacation mode').click();
+    await opened.page.getByText('No flag is set.').waitFor();
+    expect((await world.hub.result('list_flags')).flags).toEqual([]);
+  });
+
   test('and the browser had nothing to complain about', () => {
     expect(opened.complaints).toEqual([]);
   });

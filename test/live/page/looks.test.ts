@@ -16,6 +16,7 @@ import { LOCALES, SPOKEN, type Spoken, wordsIn } from './spoken.ts';
 const ADDRESSES: Readonly<Record<string, string>> = {
   'devices/:id': 'devices/thermostat',
   tools: 'tools?q=make%20the%20living%20room%20bright',
+  'automations/:id': 'automations/evening',
   'authorize-device': 'authorize-device?user_code=WDJB-MJHT',
 };
 const REQUEST = 'authorize/:query';
@@ -109,8 +110,8 @@ describe.skipIf(!HAS_CHROMIUM)(`the page${HAS_CHROMIUM ? '' : `: ${CHROMIUM_HINT
     const calls = sources.flatMap((name) => readFileSync(join(web, name), 'utf8').match(/return modalDialog\(/g) ?? []);
     // Tests of their own look at the others. mesh.test.ts puts a hub out of the mesh, people.test.ts offers a link of another person,
     // oauth.test.ts ends the access of an application, chores.test.ts replaces a device, whose dialog has two forms in the sources, and
-    // automations.test.ts undoes what people have to be asked about.
-    expect(DIALOGS.length + 6).toBe(calls.length);
+    // automations.test.ts undoes what people have to be asked about, and opens why an automation ran and its versions.
+    expect(DIALOGS.length + 8).toBe(calls.length);
   });
 
   test.for(SPOKEN)('whoever is not signed in is asked for a token in %s', async (language, { expect }) => {

@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
-import { actionWords, conditionWords, type HomeNames, type TriggerView, triggerWords } from '../../../src/web/pages/automation-words.ts';
+import {
+  actionWords,
+  conditionWords,
+  differenceWords,
+  type HomeNames,
+  type TriggerView,
+  triggerWords,
+} from '../../../src/web/pages/automation-words.ts';
 
 const NAMES: HomeNames = {
   device: (id) => ({ lamp: 'Hall lamp', switch: 'Wall switch' })[id] ?? id,
@@ -97,5 +104,14 @@ test('steps are said in words, with the steps in them', () => {
   expect(actionWords({ type: 'wait', seconds: 300 }, NAMES)).toBe('wait 5 minutes');
   expect(actionWords({ type: 'repeat', count: 3, actions: [on] }, NAMES)).toBe('3 times: Turn on a light: Hall lamp');
   expect(actionWords({ type: 'notify', person: 'ann', message: 'Dinner' }, NAMES)).toBe('tell ann: “Dinner”');
-  expect(actionWords({ type: 'ask', question: { expr: 'trigger.body.what' } }, NAMES)).toBe('ask everybody: “{"expr":"trigger.body.what"}”');
+  expect(actionWords({ type: 'ask', question: { expr: 'trigger.body.what' } }, NAMES)).toBe(
+    'ask everybody: “{"expr":"trigger.body.what"}”',
+  );
+});
+
+test('what differs between versions is said with its place', () => {
+  expect(differenceWords({ path: '/trigger/above', before: 26, after: 28 })).toBe('trigger › above: 26 → 28');
+  expect(differenceWords({ path: '/actions/1', after: { tool: 'lamp_turn_on' } })).toBe('actions › 1: {"tool":"lamp_turn_on"} is new');
+  expect(differenceWords({ path: '/parameters/a~1b', before: 'x' })).toBe('parameters › a/b: x is gone');
+  expect(differenceWords({ path: '', before: 1, after: 'y'.repeat(500) })).toMatch(/^All of it: 1 → y{160}…$/);
 });

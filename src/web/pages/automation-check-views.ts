@@ -1,0 +1,67 @@
+import { html, nothing, type TemplateResult } from 'lit';
+import { dateTimeWords } from '../components/formatting.ts';
+import { hasText, text } from '../texts/text.ts';
+
+const MAX_RUNS = 20;
+
+/** Something that may go wrong with an automation, as `hub:check_automation` returns it. */
+export interface Finding {
+  readonly kind: string;
+  /** `warning`: whenever it runs. `note`: depending on what comes together. */
+  readonly severity: 'warning' | 'note';
+  readonly automations: readonly { readonly agent_id: string; readonly name: string }[];
+  readonly timeline: readonly {
+    readonly agent_id: string;
+    readonly does: string;
+    readonly windows: readonly { readonly days: readonly string[]; readonly from: string; readonly to: string }[];
+  }[];
+  readonly sentence: string;
+  readonly fix: string;
+}
+
+/** When an automation would have run, as `replay_automation` returns it. */
+export interface PastRuns {
+  readonly runs: number;
+  /** How many of the runs would have begun between 1 and 5 at night. */
+  readonly nights: number;
+  readonly since: string;
+  /** Of what not everything was kept. */
+  readonly incomplete?: readonly { readonly text: string }[];
+  readonly list?: readonly { readonly at: string; readonly would: readonly string[] }[];
+}
+
+/** Returns what may go wrong: each finding with the other automations, the times at which each acts, and what to do. */
+export function checkView(findings: readonly Finding[]): TemplateResult {
+  return html`<section class="card stack" role="status" aria-label=${text('check.title')}><h2>${text('check.title')}</h2>
+    ${findings.length === 0 ? html`<p>${text('check.nothing')}</p>` : html`<ul class="stack">${findings.map(findingView)}</ul>`}</section>`;
+}
+
+function findingView({ kind, severity, automations, timeline, sentence, fix }: Finding): TemplateResult {
+  const key = `check.kind_${kind}`;
+  const nameOf = (id: string) => automations.find(({ agent_id: one }) => one === id)?.name ?? id;
+  return html`<li class="stack small">
+    <p class="row"><span class="chip ${severity === 'warning' ? 'bad' : ''}">${hasText(key) ? text(key) : kind}</span><span>${sentence}</span></p>
+    ${timeline.map(
+      ({ agent_id: id, does, windows }) =>
+        html`<p class="quiet"><bdi>${nameOf(id)}</bdi>: ${does}${windows.length === 0 ? nothing : html`, ${windows.map(windowWords).join('; ')}`}</p>`,
+    )}
+    <p>${text('check.fix', { fix })}</p></li>`;
+}
+
+function windowWords({ days, from, to }: Finding['timeline'][number]['windows'][number]): string {
+  return `${days.join(', ')} ${from}–${to}`;
+}
+
+/** Returns when an automation would have run in the past month. */
+export function pastView({ runs, nights, since, incomplete = [], list = [] }: PastRuns): TemplateResult {
+  return html`<section class="card stack" role="status" aria-label=${text('check.past')}><h2>${text('check.past')}</h2>
+    <p>${text('check.runs', { count: runs, since: dateTimeWords(since) })} ${nights > 0 ? text('check.nights', { count: nights }) : nothing}</p>
+    ${incomplete.map((gap) => html`<p class="quiet small">${gap.text}</p>`)}
+    ${
+      list.length === 0
+        ? nothing
+        : html`<details><summary>${text('check.list')}</summary><ul class="small">${list
+            .slice(0, MAX_RUNS)
+            .map(({ at, would }) => html`<li><time datetime=${at}>${dateTimeWords(at)}</time>: ${would.join(', ')}</li>`)}</ul></details>`
+    }</section>`;
+}

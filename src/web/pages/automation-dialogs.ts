@@ -1,0 +1,106 @@
+import { html, nothing, type TemplateResult } from 'lit';
+import { isJsonObject } from '../../core/json.ts';
+import { modalDialog } from '../components/dialog.ts';
+import { dateTimeWords } from '../components/formatting.ts';
+import type { Stop } from '../components/light-element.ts';
+import { PageElement } from '../components/page-element.ts';
+import { RemoteData, remoteDataView } from '../components/remote-data.ts';
+import { text } from '../texts/text.ts';
+import { type AutomationView, type Difference, differenceWords, type HomeNames } from './automation-words.ts';
+import { type MomentView, whyWords } from './why-words.ts';
+
+/** A version of an automation in the result of `list_automation_versions`. */
+interface VersionView {
+  readonly version: number;
+  readonly at: string;
+  readonly by: string;
+  readonly note?: string;
+  readonly is_current: boolean;
+  readonly diff: readonly Difference[];
+}
+
+/** Base class of the dialogs about one automation. `close` is called when the person has closed the dialog. */
+abstract class AutomationDialog extends PageElement {
+  static override properties = {
+    ...PageElement.properties,
+    automation: { attribute: false },
+    names: { attribute: false },
+    close: { attribute: false },
+  };
+  declare automation: AutomationView;
+  declare names: HomeNames;
+  declare close: () => void;
+}
+
+/** The dialog that says why an automation ran or did not run lately. */
+class AutomationWhy extends AutomationDialog {
+  readonly #moments = new RemoteData<MomentView & { readonly traces: readonly MomentView[] }>(() => this.requestUpdate());
+
+  protected override connected(): readonly Stop[] {
+    void this.#moments.load(async () => {
+      const answer = await this.app.hub.invoke('explain_automation', { agent_id: this.automation.agent_id });
+      return answer as unknown as MomentView & { readonly traces: readonly MomentView[] };
+    });
+    return super.connected();
+  }
+
+  protected override render(): TemplateResult {
+    const body = remoteDataView(this.#moments, (first) => {
+      const others = first.traces.filter(({ at, cause }) => at !== first.at || cause !== first.cause);
+      return html`<p>${whyWords(first, this.names)}</p>
+        ${others.length === 0 ? nothing : html`<h3>${text('why.lately')}</h3><ul class="stack small">${others.map((one) => html`<li>${whyWords(one, this.names)}</li>`)}</ul>`}`;
+    });
+    return modalDialog({ title: text('why.of', { name: this.automation.name }), onClose: this.close }, body);
+  }
+}
+
+/** The dialog with the versions of an automation, each with what differs from the one before. */
+class AutomationVersions extends AutomationDialog {
+  readonly #versions = new RemoteData<readonly VersionView[]>(() => this.requestUpdate());
+
+  protected override connected(): readonly Stop[] {
+    void this.#versions.load(async () => {
+      const answer = await this.app.hub.invoke('list_automation_versions', { agent_id: this.automation.agent_id });
+      return (answer as unknown as { readonly versions: readonly VersionView[] }).versions;
+    });
+    return super.connected();
+  }
+
+  protected override render(): TemplateResult {
+    const body = remoteDataView(
+      this.#versions,
+      (versions) => html`<ol class="stack versions">${versions.map((version) => this.#version(version))}</ol>`,
+    );
+    return modalDialog({ title: text('versions.of', { name: this.automation.name }), onClose: this.close }, body);
+  }
+
+  #version(version: VersionView): TemplateResult {
+    const { version: number, at, by, note, is_current: isCurrent, diff } = version;
+    const { name } = this.automation;
+    const label = text('versions.back_thing', { number, name });
+    return html`<li class="stack">
+      <div class="row"><strong class="grow">${text('versions.number', { number })}</strong>
+        ${
+          isCurrent
+            ? html`<span class="chip good">${text('versions.now')}</span>`
+            : html`<button type="button" class="button small" aria-label=${label} @click=${() => void this.#bringBack(number, label)}>${text('versions.back')}</button>`
+        }</div>
+      <p class="quiet small">${text('versions.made', { time: dateTimeWords(at), by })}${note === undefined ? nothing : html`<br /><bdi>${note}</bdi>`}</p>
+      ${diff.length === 0 ? html`<p class="small">${text('versions.first')}</p>` : html`<ul class="small">${diff.map((one) => html`<li>${differenceWords(one)}</li>`)}</ul>`}
+    </li>`;
+  }
+
+  async #bringBack(number: number, label: string): Promise<void> {
+    const answer = await this.callTool({
+      tool: 'roll_back_automation',
+      params: { agent_id: this.automation.agent_id, version: number },
+      label,
+    });
+    if (isJsonObject(answer)) this.notify(text('versions.brought_back', { number, version: Number(answer.version) }));
+    // After the notice, which a dialog that has left the page could not show any more.
+    this.close();
+  }
+}
+
+customElements.define('atmo-automation-why', AutomationWhy);
+customElements.define('atmo-automation-versions', AutomationVersions);
