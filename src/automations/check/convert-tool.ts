@@ -85,18 +85,16 @@ interface Reader {
 
 function readOf(written: WrittenAutomation, { by, permissions, ports }: Reader): JsonObject {
   const { check } = ports;
-  const planOf = (config: JsonObject) => planFor(config, by, ports);
-  const mistakes = problemsIn(written, planOf);
+  // As the author first: without knowing which tools and devices are meant, it cannot be said which permissions they need.
+  const mistakes = problemsIn(written, (config) => requirePossible(planFor(config, by, ports), by, check));
   if (mistakes.length > 0) return { problems: shown(mistakes), lacks: [] };
-  const plan = planOf(written.config);
+  const plan = planFor(written.config, by, ports);
   const agent: Principal = { ...(by.token && { token: by.token }), id: childId(by, 'draft'), kind: 'agent', permissions };
   const lacks = permissionsLacking(plan, { author: by, agent }, check);
   const allowed: Principal = { ...agent, permissions: [...permissions, ...lacks] };
   const problems = problemsIn(written, (config) => {
     requireOwnPermissions(allowed.permissions, by);
-    const own = planFor(config, allowed, ports);
-    requireVisible(own, allowed, check);
-    checkActions(own.actions, allowed, check);
+    requirePossible(planFor(config, allowed, ports), allowed, check);
   });
   return { problems: shown(problems), lacks: [...lacks], view: objectOf(copyJson(automationView(plan, by, ports))) };
 }
@@ -106,6 +104,11 @@ function planFor(config: JsonObject, principal: Principal, ports: CheckToolPorts
   const { validator } = ports.check;
   parseAutomation(config, validator);
   return parseAutomation(bindNames(config, principal, ports), validator);
+}
+
+function requirePossible(plan: AutomationPlan, principal: Principal, check: CheckToolPorts['check']): void {
+  requireVisible(plan, principal, check);
+  checkActions(plan.actions, principal, check);
 }
 
 function shown(problems: readonly TextProblem[]): JsonObject[] {

@@ -62,6 +62,11 @@ test('the second of two steps is named if it is the wrong one', async () => {
   ]);
 });
 
+test('an unknown tool is told at its line also while nothing is allowed yet', async () => {
+  const answer = await read(TEXT.replace('lamp_turn_on', 'lamp_turn_onn'), []);
+  expect(answer).toMatchObject({ problems: [{ line: 7, message: expect.stringContaining('lamp_turn_onn') }], lacks: [] });
+});
+
 test('who may not make agents may not read texts, and nobody gives away more than it has', async () => {
   const fixture = await startedFixture();
   const ask = (permissions: readonly string[]) =>

@@ -179,8 +179,8 @@ describe.skipIf(!HAS_CHROMIUM)(`what is undone and what runs by itself${HAS_CHRO
   test('who is at home is set on the page, and a flag is ended there', async () => {
     await world.hub.result('set_flag', { flag: 'vacation_mode', value: true });
     await opened.show('people');
-    await button('owner is at home').click();
-    await opened.page.getByRole('button', { name: 'owner is at home', pressed: true }).waitFor();
+    await button('Owner is at home').click();
+    await opened.page.getByRole('button', { name: 'Owner is at home', pressed: true }).waitFor();
     expect((await world.hub.result('list_presence')).people).toMatchObject([{ person: 'owner', presence: 'home' }]);
     await button('End the flag vacation mode').click();
     await opened.page.getByText('No flag is set.').waitFor();
