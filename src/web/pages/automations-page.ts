@@ -1,4 +1,5 @@
 import './automation-dialogs.ts';
+import './automation-proposals.ts';
 import { html, nothing, type TemplateResult } from 'lit';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { closeDialog, modalDialog } from '../components/dialog.ts';
@@ -41,6 +42,7 @@ export class AutomationsPage extends PageElement {
     return html`
       <header class="page-head"><div><h1>${text('automations.title')}</h1><p>${text('automations.lead')}</p></div>
         <a class="button" href="#/new-automation">${icon('plus')}${text('editor.new')}</a></header>
+      <atmo-automation-proposals .app=${this.app}></atmo-automation-proposals>
       ${remoteDataView(this.#automations, (automations) => this.#list(automations))}
       ${this.#dialog ? this.#dialogView(this.#dialog) : nothing}
     `;

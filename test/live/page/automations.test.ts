@@ -135,7 +135,7 @@ describe.skipIf(!HAS_CHROMIUM)(`what is undone and what runs by itself${HAS_CHRO
       expect(await button('Save').isDisabled()).toBe(true);
       expect(await opened.barriers()).toEqual([]);
       await text.fill(written('living-room-lamp'));
-      await opened.page.getByRole('region', { name: 'What it does' }).getByText(`Turn on light: ${LAMP}`).waitFor();
+      await opened.page.getByRole('region', { name: 'What it does' }).getByText(`Turn on a light: ${LAMP}`).waitFor();
       await button('Check it').click();
       await opened.page.getByRole('status', { name: 'What may go wrong' }).getByText('Nothing was found.').waitFor();
       await opened.page
@@ -174,6 +174,39 @@ describe.skipIf(!HAS_CHROMIUM)(`what is undone and what runs by itself${HAS_CHRO
       await opened.page.keyboard.press('Escape');
       await dialog.waitFor({ state: 'detached' });
     });
+  });
+
+  test('what an agent proposes is shown with its words and what it would do; once it is accepted, it runs', async () => {
+    const permissions = ['presence:read', 'device:control:living-room-lamp'];
+    const { token } = await world.hub.result('hub:mint_token', { agent_id: 'claude', permissions: ['agent:propose', ...permissions] });
+    const proposal = {
+      name: 'welcome',
+      sentence: 'It greets you with light.',
+      config: {
+        trigger: { type: 'presence', becomes: 'home', person: 'owner' },
+        actions: [{ tool: 'turn_on_light', params: { device_id: 'living-room-lamp' } }],
+      },
+      permissions,
+    };
+    await opened.show('automations');
+    const response = await fetch(`${world.hub.url}/api/v1/tools/propose_automation/invoke`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(proposal),
+    });
+    expect(await response.json()).toMatchObject({ status: 'success' });
+    const card = opened.page.getByRole('article', { name: 'Proposal welcome' });
+    await card.getByText('In the words of claude, not of the hub:').waitFor();
+    await card.getByText('owner comes home').waitFor();
+    await card.getByText('Nothing was found.').waitFor();
+    expect(await opened.barriers()).toEqual([]);
+    await opened.decide(card.getByRole('button', { name: 'Accept' }));
+    await notice('welcome runs from now on.').waitFor();
+    await card.waitFor({ state: 'detached' });
+    await world.device(LAMP).set('light', 'OnOff', 'OnOff', false);
+    await world.hub.result('set_presence', { person: 'owner', presence: 'away' });
+    await world.hub.result('set_presence', { person: 'owner', presence: 'home' });
+    await expect.poll(isOn).toBe(true);
   });
 
   test('who is at home is set on the page, and a flag is ended there', async () => {

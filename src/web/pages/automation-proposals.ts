@@ -1,0 +1,149 @@
+import '../components/misclick-guard.ts';
+import { html, nothing, type TemplateResult } from 'lit';
+import { repeat } from 'lit/directives/repeat.js';
+import { type JsonObject, objectsOf } from '../../core/json.ts';
+import { escapeAllHidden } from '../../core/untrusted-text.ts';
+import { HubError } from '../api/hub-client.ts';
+import { dateTimeWords } from '../components/formatting.ts';
+import { icon } from '../components/icon.ts';
+import type { Stop } from '../components/light-element.ts';
+import { PageElement } from '../components/page-element.ts';
+import { RemoteData, remoteDataView } from '../components/remote-data.ts';
+import { text, textWith } from '../texts/text.ts';
+import { checkView, type Finding, type PastRuns, pastView } from './automation-check-views.ts';
+import {
+  type AutomationView,
+  actionWords,
+  conditionWords,
+  type Difference,
+  differenceWords,
+  namesIn,
+  triggerWords,
+} from './automation-words.ts';
+import { grantsInWords } from './tokens.ts';
+
+/** An automation that an agent proposes, as `list_automation_proposals` returns it. */
+interface ProposalView extends Pick<AutomationView, 'triggers' | 'conditions' | 'actions'> {
+  readonly proposal_id: string;
+  readonly name: string;
+  /** Why it is good for the person, in the words of the agent. */
+  readonly sentence?: string;
+  readonly by: string;
+  readonly ends_at: string;
+  readonly state: 'open' | 'accepted' | 'declined';
+  readonly hash: string;
+  /** Id of the automation that it would replace. */
+  readonly replaces?: string;
+  readonly diff?: readonly Difference[];
+  readonly config: JsonObject;
+  /** What it does, in full, in the words of the hub. */
+  readonly words: readonly string[];
+  readonly permissions: readonly string[];
+  /** Permissions that this person does not have, so that only others can accept it. */
+  readonly beyond?: readonly string[];
+  /** Absent if the hub could not check it. */
+  readonly conflicts?: readonly Finding[];
+}
+
+/** The automations that agents propose, which a person accepts or declines. Shows nothing if there are none. */
+class AutomationProposals extends PageElement {
+  readonly #proposals = new RemoteData<readonly ProposalView[]>(() => this.requestUpdate());
+  /** What each proposal would have done in the past month, by its hash. */
+  readonly #past = new Map<string, RemoteData<PastRuns>>();
+
+  protected override connected(): readonly Stop[] {
+    this.#load();
+    const stop = this.app.store.onEvent(({ type }) => {
+      if (type === 'proposal.changed') this.#load();
+    });
+    return [...super.connected(), stop];
+  }
+
+  protected override render(): TemplateResult | typeof nothing {
+    const open = (this.#proposals.value ?? []).filter(({ state }) => state === 'open');
+    if (open.length === 0) return nothing;
+    return html`<section class="stack" aria-labelledby="proposals-title"><h2 id="proposals-title">${text('proposals.title')}</h2>
+      ${repeat(
+        open,
+        ({ proposal_id: id }) => id,
+        (proposal) => this.#card(proposal),
+      )}</section>`;
+  }
+
+  #card(proposal: ProposalView): TemplateResult {
+    const { name, by, sentence, ends_at: endsAt, replaces, diff = [], words, permissions, conflicts } = proposal;
+    const { devices } = this.app.store.state;
+    const names = namesIn(devices);
+    const who = html`<bdi>${escapeAllHidden(by)}</bdi>`;
+    return html`<article class="card request stack" aria-label=${text('proposals.label', { name })}>
+      <header><span class="request-icon">${icon('sparkle')}</span><div class="request-title">
+        <p class="quiet">${textWith('proposals.by', { who: html`<strong>${who}</strong>` })}</p><h3><bdi>${escapeAllHidden(name)}</bdi></h3></div></header>
+      ${sentence === undefined ? nothing : html`<blockquote><p class="quiet small">${textWith('proposals.in_words_of', { who })}</p><p><bdi>${escapeAllHidden(sentence)}</bdi></p></blockquote>`}
+      ${replaces === undefined ? nothing : html`<p>${text('proposals.replaces', { name: replaces })}</p><ul class="small">${diff.map((one) => html`<li>${differenceWords(one)}</li>`)}</ul>`}
+      <dl class="facts">
+        <dt>${text('automations.when')}</dt><dd><ul>${proposal.triggers.map((one) => html`<li>${triggerWords(one, names)}</li>`)}</ul></dd>
+        ${proposal.conditions.length === 0 ? nothing : html`<dt>${text('automations.if')}</dt><dd><ul>${proposal.conditions.map((one) => html`<li>${conditionWords(one, names)}</li>`)}</ul></dd>`}
+        <dt>${text('automations.what')}</dt><dd><ul>${proposal.actions.map((one) => html`<li>${actionWords(one, names)}</li>`)}</ul></dd>
+        <dt>${text('proposals.in_full')}</dt><dd><ul class="will-do">${words.map((line) => html`<li>${escapeAllHidden(line)}</li>`)}</ul></dd>
+        <dt>${text('editor.allowed')}</dt><dd><ul>${grantsInWords(permissions, devices).map((one) => html`<li>${one}</li>`)}</ul></dd>
+        <dt>${text('proposals.open_until')}</dt><dd>${dateTimeWords(endsAt)}</dd>
+      </dl>
+      ${conflicts ? checkView(conflicts) : html`<p>${text('proposals.not_checked')}</p>`} ${this.#pastOf(proposal)} ${this.#answers(proposal)}
+    </article>`;
+  }
+
+  #pastOf(proposal: ProposalView): TemplateResult {
+    const past = this.#past.get(proposal.hash);
+    if (past) return remoteDataView(past, pastView);
+    return html`<p><button type="button" class="button small" @click=${() => this.#replay(proposal)}>${icon('clock')}${text('proposals.past')}</button></p>`;
+  }
+
+  #answers(proposal: ProposalView): TemplateResult {
+    const { hash, beyond = [] } = proposal;
+    if (beyond.length > 0) {
+      const grants = grantsInWords(beyond, this.app.store.state.devices).join(', ');
+      return html`<p class="quiet">${text('proposals.beyond', { grants })}</p>`;
+    }
+    // A press counts only if the proposal has stood there for half a second as it is.
+    return html`<footer><atmo-steady class="row" about=${hash}>
+      <button type="button" class="button primary" @click=${() => void this.#accept(proposal)}>${icon('check')}${text('proposals.accept')}</button>
+      <button type="button" class="button" @click=${() => void this.#decline(proposal)}>${icon('close')}${text('proposals.decline')}</button>
+    </atmo-steady></footer>`;
+  }
+
+  async #accept({ proposal_id: id, hash, name }: ProposalView): Promise<void> {
+    const label = text('proposals.accept_thing', { name });
+    try {
+      const answer = await this.app.call({ tool: 'accept_automation', params: { proposal_id: id, hash }, label });
+      if (answer !== undefined) this.notify(text('proposals.accepted', { name }));
+    } catch (error) {
+      if (error instanceof HubError && error.code === 'CONFLICT') this.notify(text('proposals.changed', { name }), 'bad');
+      else this.notifyError(error);
+    }
+    this.#load();
+  }
+
+  async #decline({ proposal_id: id, name }: ProposalView): Promise<void> {
+    const label = text('proposals.decline_thing', { name });
+    const answer = await this.callTool({ tool: 'decline_automation', params: { proposal_id: id }, label });
+    if (answer !== undefined) this.notify(text('proposals.declined', { name }), 'plain');
+    this.#load();
+  }
+
+  #replay({ hash, config, permissions }: ProposalView): void {
+    const past = new RemoteData<PastRuns>(() => this.requestUpdate());
+    this.#past.set(hash, past);
+    const draft = { config, permissions: [...permissions] };
+    void past.load(async () => (await this.app.hub.invoke('replay_automation', draft)) as unknown as PastRuns);
+  }
+
+  #load(): void {
+    const question = async () => {
+      const answer = await this.app.hub.invoke('list_automation_proposals');
+      return objectsOf((answer as { readonly proposals?: unknown } | null)?.proposals) as unknown as readonly ProposalView[];
+    };
+    void this.#proposals.load(question);
+  }
+}
+
+customElements.define('atmo-automation-proposals', AutomationProposals);
