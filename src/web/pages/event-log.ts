@@ -70,6 +70,7 @@ export const EVENT_KINDS: ReadonlyMap<string, TextKey> = new Map([
   ['job.', 'events.kind_job'],
   ['scene.', 'events.kind_scene'],
   ['agent.', 'events.kind_agent'],
+  ['proposal.', 'events.kind_proposal'],
   ['token.', 'events.kind_token'],
   ['rules.', 'events.kind_rules'],
   ['notice.', 'events.kind_notice'],
