@@ -4,13 +4,13 @@ import { isoTime } from '../core/clock.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { type AgentRecord, type AgentStore, isLiving, type RunProgress, type WaitingRun } from './agent-store.ts';
-import { Looks } from './looks.ts';
+import { ObservedByPlan } from './observed.ts';
 import type { AutomationPlan } from './plan/plan-schema.ts';
 import type { Trigger } from './plan/trigger-schema.ts';
 import { conditionsHold } from './run/condition-check.ts';
 import { RunLog, SaveBudget } from './run/run-log.ts';
-import { type Run, type RunOutcome, type RunPorts, runSteps } from './run/run-steps.ts';
-import { RunStory } from './run/run-story.ts';
+import { type Run, type RunPorts, runSteps } from './run/run-steps.ts';
+import { type RunOutcome, RunStory } from './run/run-story.ts';
 import { unmetConditions, unmetJson } from './run/unmet-conditions.ts';
 import { AutomationTracer } from './traces/automation-tracer.ts';
 import type { TraceLog } from './traces/trace-log.ts';
@@ -52,7 +52,7 @@ export class Automation {
   readonly #tracer: AutomationTracer;
   readonly #saves: SaveBudget;
   #plan: AutomationPlan;
-  #looks: Looks;
+  #observed: ObservedByPlan;
   #watches: readonly Watch[] = [];
   /** The latest firing that waits for its run. */
   #waiting: Firing | undefined;
@@ -68,7 +68,7 @@ export class Automation {
     this.#ports = ports;
     this.#id = id;
     this.#plan = plan;
-    this.#looks = new Looks(plan, ports.authorizer);
+    this.#observed = new ObservedByPlan(plan, ports.authorizer);
     this.#tracer = new AutomationTracer(ports.traces, id);
     this.#saves = new SaveBudget(ports.clock);
   }
@@ -100,7 +100,7 @@ export class Automation {
 
   update(plan: AutomationPlan): void {
     this.#plan = plan;
-    this.#looks = new Looks(plan, this.#ports.authorizer);
+    this.#observed = new ObservedByPlan(plan, this.#ports.authorizer);
     for (const [index, watch] of this.#watches.entries()) {
       const trigger = plan.triggers[index];
       if (trigger) watch.update(trigger);
@@ -286,7 +286,7 @@ export class Automation {
 
   /** Returns whether a run may start: the agent may still observe the trigger and the conditions, and the conditions hold now. */
   #shouldRun(firing: Firing, principal: Principal): boolean {
-    if (!this.#looks.mayAll(principal)) {
+    if (!this.#observed.mayAll(principal)) {
       this.#note('PERMISSION_DENIED', NOT_OBSERVABLE);
       this.#tracer.noRun(firing, 'not_observable');
       return false;
@@ -301,7 +301,7 @@ export class Automation {
   }
 
   #requireObservable(principal: Principal): void {
-    if (!this.#looks.mayAll(principal)) throw new AtmoError('PERMISSION_DENIED', NOT_OBSERVABLE);
+    if (!this.#observed.mayAll(principal)) throw new AtmoError('PERMISSION_DENIED', NOT_OBSERVABLE);
   }
 
   /** Stores how a run ended. An edit, which gives the run up, has stored that already, and another run may have begun since. */

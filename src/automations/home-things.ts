@@ -1,5 +1,6 @@
+import { deviceText } from '../core/devices/action-descriptions.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
-import type { HomeNames } from '../core/devices/device-names.ts';
+import { type DeviceFacts, type HomeNames, parseSensorId } from '../core/devices/device-names.ts';
 import type { ReadingStore } from '../core/devices/sensor-readings.ts';
 import type { DeviceId, SensorId } from '../core/ids.ts';
 import type { CallerRights } from '../tools/definition/tool-definition.ts';
@@ -69,4 +70,15 @@ export class HomeThings {
     const isSeen = kind === 'device' ? canSeeDevice(id as DeviceId, caller) : caller.canSee(`${kind}:read:${id}`);
     return isSeen ? this.nameOf(kind, id) : undefined;
   }
+}
+
+/** Returns the name of a device with its room, or its id if it has no name. */
+export function deviceName(id: string, { facts }: { readonly facts: DeviceFacts }): string {
+  const device = facts.namedDevice(id);
+  return deviceText(id, device ? [device] : []);
+}
+
+/** Returns what a sensor measures, such as `Hall sensor temperature`; its id for a sensor that is gone. */
+export function sensorName(id: string, { readings }: { readonly readings: Pick<ReadingStore, 'current'> }): string {
+  return readings.current(parseSensorId(id))?.sensor.title ?? id;
 }

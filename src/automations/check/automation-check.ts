@@ -13,8 +13,7 @@ import { neverComing, neverDone, neverHolding } from './impossible.ts';
 import { Influences } from './influences.ts';
 import { loopsOf } from './loops.ts';
 import { oppositeEffects, ownOpposites } from './opposite-effects.ts';
-import { endsBefore, lackingPermissions, waitsAtNight } from './permitted.ts';
-import { refusedByRule } from './refused-by-rule.ts';
+import { endsBefore, lackingPermissions, refusedByRule, waitsAtNight } from './permitted.ts';
 import { wearOf } from './wear.ts';
 
 /** Maximum number of findings about one automation, the gravest first. */

@@ -1,9 +1,9 @@
-import { deviceText, readsIn, targetText } from '../../core/devices/action-descriptions.ts';
-import { parseSensorId } from '../../core/devices/device-names.ts';
+import { readsIn, targetText } from '../../core/devices/action-descriptions.ts';
 import { readableWords } from '../../core/devices/matter-names.ts';
 import type { Json } from '../../core/json.ts';
 import { resultSchema, TEXT } from '../../tools/definition/define-tool.ts';
 import type { CheckPorts } from '../automation-ports.ts';
+import { deviceName } from '../home-things.ts';
 import type { Act } from './acts.ts';
 import type { Behaviour, CheckedAutomation } from './behaviour.ts';
 import { type ShownWindow, type WeekTimes, windowsOf } from './week-times.ts';
@@ -62,17 +62,6 @@ export function findingOf({ behaviours, devices, ...said }: Found, ports: Pick<C
 /** Returns the name of an automation in quotation marks; for one that the caller may not see, only that there is one. */
 export function quotedName({ name, isHidden }: Pick<CheckedAutomation, 'name' | 'isHidden'>): string {
   return isHidden ? name : JSON.stringify(name);
-}
-
-/** Returns the name of a device with its room, or its id if it has no name. */
-export function deviceName(id: string, { facts }: Pick<CheckPorts, 'facts'>): string {
-  const device = facts.namedDevice(id);
-  return deviceText(id, device ? [device] : []);
-}
-
-/** Returns what a sensor measures, such as `Hall sensor temperature`; its id for a sensor that is gone. */
-export function sensorName(id: string, { readings }: Pick<CheckPorts, 'readings'>): string {
-  return readings.current(parseSensorId(id))?.sensor.title ?? id;
 }
 
 /** Returns what a step does to its target, such as `Turn off Hall lamp (hall)`. */

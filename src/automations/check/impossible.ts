@@ -1,9 +1,10 @@
 import { parseDeviceId, parseSensorId } from '../../core/devices/device-names.ts';
 import type { CheckPorts } from '../automation-ports.ts';
+import { deviceName, sensorName } from '../home-things.ts';
 import type { Condition } from '../plan/condition-schema.ts';
 import { devicesOf } from './acts.ts';
 import { type Behaviour, situationsAt } from './behaviour.ts';
-import { deviceName, type Finding, findingOf, quotedName, sensorName, timelineEntry } from './finding.ts';
+import { type Finding, findingOf, quotedName, timelineEntry } from './finding.ts';
 import { both, isPossible, type Situation, situationsOf } from './situations.ts';
 import type { Start } from './starts.ts';
 import { between, commonRange, exactly, isNoValue, joinedRange, rangeText, type ValueRange } from './value-range.ts';

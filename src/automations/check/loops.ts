@@ -1,7 +1,8 @@
 import type { CheckPorts } from '../automation-ports.ts';
+import { sensorName } from '../home-things.ts';
 import type { Act, CheckedStep } from './acts.ts';
 import { type Behaviour, timesOfAct } from './behaviour.ts';
-import { actText, type Finding, findingOf, quotedName, sensorName, timelineEntry } from './finding.ts';
+import { actText, type Finding, findingOf, quotedName, timelineEntry } from './finding.ts';
 import type { Influence, Influences } from './influences.ts';
 import { areCompatible, both, isPossible, type Situation } from './situations.ts';
 import type { Start } from './starts.ts';

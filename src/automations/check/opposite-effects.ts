@@ -1,7 +1,8 @@
 import type { CheckPorts } from '../automation-ports.ts';
+import { deviceName } from '../home-things.ts';
 import { type Act, areExclusive, type CheckedStep } from './acts.ts';
 import { type Behaviour, situationsAt, timesOfAct } from './behaviour.ts';
-import { actText, contentText, deviceName, type Finding, findingOf, quotedName, timelineEntry } from './finding.ts';
+import { actText, contentText, type Finding, findingOf, quotedName, timelineEntry } from './finding.ts';
 import { areCompatible, type Situations } from './situations.ts';
 import type { Start } from './starts.ts';
 import { areStages } from './value-range.ts';

@@ -1,8 +1,9 @@
 import { toAtmoError } from '../../core/errors.ts';
 import { NEEDS_APPROVAL, type RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { canSeeTool } from '../../tools/definition/tool-permissions.ts';
-import { canObserve, checkActions, observedBy } from '../automation-access.ts';
+import { checkActions } from '../automation-access.ts';
 import type { CheckPorts } from '../automation-ports.ts';
+import { canObserve, observedBy } from '../observed.ts';
 import type { Condition } from '../plan/condition-schema.ts';
 import type { Action } from '../plan/step-schema.ts';
 import type { Trigger } from '../plan/trigger-schema.ts';
@@ -10,7 +11,7 @@ import { ASK_TOOL, callsIn } from '../run/step-calls.ts';
 import { type CheckedStep, devicesOf } from './acts.ts';
 import { type Behaviour, timesOfRuns, timesOfStep } from './behaviour.ts';
 import { type Finding, findingOf, quotedName, timelineEntry } from './finding.ts';
-import { ruledTimes } from './refused-by-rule.ts';
+import { type RuledStep, type RuledTimes, ruledTimes } from './ruled-times.ts';
 import { minuteOfWeek } from './situations.ts';
 import {
   intersection,
@@ -139,4 +140,30 @@ function isApproved({ tool, calls }: CheckedStep, { automation }: Behaviour, por
   } catch {
     return false;
   }
+}
+
+/** Returns the rules of the owner that refuse a step, always or at some of the times at which it runs. */
+export function refusedByRule(behaviour: Behaviour, ports: CheckPorts): readonly Finding[] {
+  return behaviour.steps.flatMap((step) => {
+    const times = timesOfStep(behaviour, step);
+    const refused = ruledTimes({ behaviour, step, times }, 'deny', ports);
+    return refused ? [refusedFinding({ behaviour, step, times }, refused, ports)] : [];
+  });
+}
+
+function refusedFinding({ behaviour, step, times }: RuledStep, { rule, times: refused }: RuledTimes, ports: CheckPorts): Finding {
+  const isAlways = lengthOf(refused) === lengthOf(times);
+  const whose = rule === 'default' ? 'no rule allows' : `the rule ${JSON.stringify(rule)} refuses`;
+  return findingOf(
+    {
+      kind: 'refused_by_rule',
+      severity: isAlways ? 'warning' : 'note',
+      behaviours: [behaviour],
+      devices: devicesOf(step),
+      timeline: [timelineEntry(behaviour, 'refused', refused)],
+      sentence: `${quotedName(behaviour.automation)}: ${whose} ${step.tool} ${isAlways ? 'whenever it runs' : timesText(refused)}`,
+      fix: 'Change the times or the step, or ask the owner to change the rule',
+    },
+    ports,
+  );
 }

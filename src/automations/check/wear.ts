@@ -1,8 +1,9 @@
 import { deviceElement } from '../../core/devices/action-descriptions.ts';
 import type { CheckPorts } from '../automation-ports.ts';
+import { deviceName } from '../home-things.ts';
 import type { Act, CheckedStep } from './acts.ts';
 import { type Behaviour, timesOfAct } from './behaviour.ts';
-import { deviceName, type Finding, findingOf, quotedName, timelineEntry } from './finding.ts';
+import { type Finding, findingOf, quotedName, timelineEntry } from './finding.ts';
 import type { Start } from './starts.ts';
 import { isEmpty } from './week-times.ts';
 

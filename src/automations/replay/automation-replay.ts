@@ -7,8 +7,8 @@ import type { PastReading, PastReadings } from '../../core/devices/sensor-readin
 import type { SensorId } from '../../core/ids.ts';
 import { localTimeAt } from '../../core/local-time.ts';
 import type { EventHistory, PastEvent } from '../../core/storage/event-history.ts';
-import { observedBy } from '../automation-access.ts';
 import type { CheckPorts } from '../automation-ports.ts';
+import { observedBy } from '../observed.ts';
 import type { AutomationPlan } from '../plan/plan-schema.ts';
 import { CallWording } from './call-wording.ts';
 import { HUB_STARTED, HUB_STOPPED } from './event-recorder.ts';

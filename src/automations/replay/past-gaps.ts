@@ -1,7 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import type { PastReading } from '../../core/devices/sensor-readings.ts';
 import type { SensorId } from '../../core/ids.ts';
-import { observedBy } from '../automation-access.ts';
+import { observedBy } from '../observed.ts';
 import type { AutomationPlan } from '../plan/plan-schema.ts';
 import { answersIn } from '../plan/step-schema.ts';
 

@@ -5,8 +5,8 @@ import { defineTool, INSTANT, INTEGER, p, resultSchema, TEXT, type ValuesOf } fr
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { copyJson } from '../../tools/schema/plain-json.ts';
 import type { AgentRunner } from '../agent-runner.ts';
-import { requireVisible } from '../automation-access.ts';
 import type { CheckToolPorts } from '../automation-ports.ts';
+import { requireVisible } from '../observed.ts';
 import { bindNames } from '../plan/bind-names.ts';
 import { parseAutomation } from '../plan/parse-automation.ts';
 import { type AutomationPlan, CONFIG_SCHEMA } from '../plan/plan-schema.ts';

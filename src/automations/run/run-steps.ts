@@ -24,7 +24,7 @@ import { DecisionListener } from './approval-decisions.ts';
 import { type ConditionPorts, conditionsHold, evaluate, type RunValues } from './condition-check.ts';
 import { answerTo, untilTrue } from './condition-wait.ts';
 import type { LoggedWait, RunLog } from './run-log.ts';
-import type { FailedStep, RunStory } from './run-story.ts';
+import type { FailedStep, Flow, RunOutcome, RunStory } from './run-story.ts';
 import { callOfStep, type HouseCallStep, keptResult } from './step-calls.ts';
 
 /** The parts of the hub that the steps of a run use. */
@@ -46,16 +46,6 @@ export interface Run {
   /** Throws PERMISSION_DENIED if the agent may no longer look at what the automation looks at. */
   requireObservable(): void;
 }
-
-/** The end of a run; `error` is the last error of its steps. */
-export interface RunOutcome {
-  readonly isStopped: boolean;
-  readonly flow: Flow;
-  readonly error?: Pick<ErrorBody, 'code' | 'message'>;
-}
-
-/** What follows a step: the next one, or the end of the run, which is a failure or not. */
-type Flow = 'continue' | 'end' | 'fail';
 
 /**
  * Does the steps of a run one after the other. Each call has the run's id as trace id and its own idempotency key, so that a retry cannot act

@@ -1,5 +1,15 @@
-import type { ErrorCode } from '../../core/errors.ts';
+import type { ErrorBody, ErrorCode } from '../../core/errors.ts';
 import type { ApprovalAnswer } from './approval-decisions.ts';
+
+/** The end of a run; `error` is the last error of its steps. */
+export interface RunOutcome {
+  readonly isStopped: boolean;
+  readonly flow: Flow;
+  readonly error?: Pick<ErrorBody, 'code' | 'message'>;
+}
+
+/** What follows a step: the next one, or the end of the run, which is a failure or not. */
+export type Flow = 'continue' | 'end' | 'fail';
 
 /** A step that failed. `step` is its place, such as `1/options/0/2`. */
 export interface FailedStep {

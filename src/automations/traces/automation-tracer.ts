@@ -1,7 +1,6 @@
 import type { JsonObject } from '../../core/json.ts';
 import type { Trigger } from '../plan/trigger-schema.ts';
-import type { RunOutcome } from '../run/run-steps.ts';
-import type { RunStory } from '../run/run-story.ts';
+import type { RunOutcome, RunStory } from '../run/run-story.ts';
 import type { Firing, Miss } from '../triggers/watch.ts';
 import type { TraceCause, TraceNote } from './trace.ts';
 import type { TraceLog } from './trace-log.ts';

@@ -1,9 +1,9 @@
 import type { Authorizer, Principal } from '../../core/auth/principal.ts';
 import { isoTime } from '../../core/clock.ts';
 import { type Json, type JsonObject, objectOf, objectsOf } from '../../core/json.ts';
-import { canObserve, usedBy } from '../automation-access.ts';
 import type { CheckPorts } from '../automation-ports.ts';
-import { deviceName, sensorName } from '../check/finding.ts';
+import { deviceName, sensorName } from '../home-things.ts';
+import { canObserve, usedBy } from '../observed.ts';
 import type { SimpleCondition } from '../plan/condition-schema.ts';
 import type { Trigger } from '../plan/trigger-schema.ts';
 import type { Moment } from './explain.ts';

@@ -2,30 +2,9 @@ import type { CallToJudge } from '../../core/auth/principal.ts';
 import { WEEKDAYS } from '../../core/clock.ts';
 import { minutesOf } from '../../core/local-time.ts';
 import type { CheckPorts } from '../automation-ports.ts';
-import { type CheckedStep, devicesOf } from './acts.ts';
-import { type Behaviour, timesOfStep } from './behaviour.ts';
-import { type Finding, findingOf, quotedName, timelineEntry } from './finding.ts';
-import {
-  DAY_MINUTES,
-  intersection,
-  isEmpty,
-  lengthOf,
-  NEVER,
-  timesText,
-  union,
-  WEEK_MINUTES,
-  type WeekTimes,
-  windowsOf,
-} from './week-times.ts';
-
-/** Returns the rules of the owner that refuse a step, always or at some of the times at which it runs. */
-export function refusedByRule(behaviour: Behaviour, ports: CheckPorts): readonly Finding[] {
-  return behaviour.steps.flatMap((step) => {
-    const times = timesOfStep(behaviour, step);
-    const refused = ruledTimes({ behaviour, step, times }, 'deny', ports);
-    return refused ? [refusedFinding({ behaviour, step, times }, refused, ports)] : [];
-  });
-}
+import type { CheckedStep } from './acts.ts';
+import type { Behaviour } from './behaviour.ts';
+import { DAY_MINUTES, intersection, isEmpty, NEVER, union, WEEK_MINUTES, type WeekTimes, windowsOf } from './week-times.ts';
 
 /** Times at which a rule decides about a step. */
 export interface RuledTimes {
@@ -80,25 +59,8 @@ function minuteText(minute: number): string {
 }
 
 /** A step of an automation, and times at which it may come. */
-interface RuledStep {
+export interface RuledStep {
   readonly behaviour: Behaviour;
   readonly step: CheckedStep;
   readonly times: WeekTimes;
-}
-
-function refusedFinding({ behaviour, step, times }: RuledStep, { rule, times: refused }: RuledTimes, ports: CheckPorts): Finding {
-  const isAlways = lengthOf(refused) === lengthOf(times);
-  const whose = rule === 'default' ? 'no rule allows' : `the rule ${JSON.stringify(rule)} refuses`;
-  return findingOf(
-    {
-      kind: 'refused_by_rule',
-      severity: isAlways ? 'warning' : 'note',
-      behaviours: [behaviour],
-      devices: devicesOf(step),
-      timeline: [timelineEntry(behaviour, 'refused', refused)],
-      sentence: `${quotedName(behaviour.automation)}: ${whose} ${step.tool} ${isAlways ? 'whenever it runs' : timesText(refused)}`,
-      fix: 'Change the times or the step, or ask the owner to change the rule',
-    },
-    ports,
-  );
 }
