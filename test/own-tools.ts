@@ -31,7 +31,7 @@ export const ownTools: readonly RegisteredTool[] = [
   ...meshTools(anything),
   ...agentTools(anything, anything),
   checkAutomationTool(anything, anything),
-  convertAutomationTool(anything),
+  convertAutomationTool(anything, anything),
   ...flagTools(anything, anything),
   ...presenceTools(anything, anything),
   ...registrationTools(anything),

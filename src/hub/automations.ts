@@ -26,6 +26,8 @@ import type { ToolServices } from './tool-services.ts';
 
 /** Rate of replays of one caller: one each ten seconds, since one may take as long. */
 const REPLAYS = { burst: 6, perSecond: 0.1 } as const;
+/** Rate at which one caller has texts of automations read. The page does it after each pause of who writes. */
+const CONVERSIONS = { burst: 20, perSecond: 1 } as const;
 
 interface AutomationOptions {
   /** The scenes of the home; undefined if Matter is off. */
@@ -105,7 +107,7 @@ export async function openAutomations(
     ...agentTools(runner, checkTools),
     checkAutomationTool(runner, checkTools),
     replayAutomationTool(runner, { replayer, limiter, tools: checkTools }),
-    convertAutomationTool(checkTools),
+    convertAutomationTool(checkTools, new TokenRateLimiter(clock, { defaultRate: CONVERSIONS })),
     explainAutomationTool(runner, { ...check, traces, readings, house }),
     ...versionTools(runner, checkTools),
     ...proposalTools({ proposals, runner, tools: checkTools }),

@@ -187,7 +187,7 @@ export async function agentFixture({
     checkAutomationTool(runner, ports),
     replayAutomationTool(runner, { replayer: new AutomationReplayer(replay), limiter: { charge: () => {} }, tools: ports }),
     ...versionTools(runner, ports),
-    convertAutomationTool(ports),
+    convertAutomationTool(ports, { charge: () => {} }),
     ...proposalTools({ proposals, runner, tools: ports }),
     explainAutomationTool(runner, {
       ...check,

@@ -58,7 +58,7 @@ const ownTools = [
   ...sensorTools(ports),
   ...agentTools(ports, ports),
   checkAutomationTool(ports, ports),
-  convertAutomationTool(ports),
+  convertAutomationTool(ports, { charge: () => {} }),
   ...classTools(ports),
   controlMatterDevice({ ...(ports as object), profiles: { riskOf: () => undefined } } as never),
 ];

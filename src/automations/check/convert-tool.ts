@@ -1,4 +1,4 @@
-import type { Principal } from '../../core/auth/principal.ts';
+import type { Principal, RateLimiter } from '../../core/auth/principal.ts';
 import { yamlText } from '../../core/config/checked-yaml.ts';
 import { invalidInput } from '../../core/errors.ts';
 import { type JsonObject, objectOf } from '../../core/json.ts';
@@ -19,7 +19,7 @@ import { childId, requireOwnPermissions } from '../spawn-checks.ts';
 const MAX_TEXT_LENGTH = 32_768;
 
 /** Returns `hub:convert_automation`, by which people write automations as text. */
-export function convertAutomationTool(ports: CheckToolPorts): RegisteredTool {
+export function convertAutomationTool(ports: CheckToolPorts, limiter: Pick<RateLimiter, 'charge'>): RegisteredTool {
   return defineTool(
     {
       namespace: 'hub',
@@ -70,10 +70,11 @@ export function convertAutomationTool(ports: CheckToolPorts): RegisteredTool {
     },
     async ({ text, config, permissions = [] }, { principal }) => {
       if ((text === undefined) === (config === undefined)) throw invalidInput('Write either text or config');
+      limiter.charge(principal);
       const source = text ?? yamlText(config ?? {});
       const written = parseAutomationText(source);
       if (!('config' in written)) return { text: source, problems: [{ ...written }], lacks: [] };
-      return { text: source, config: written.config, ...readOf(written, { by: principal, permissions, ports }) };
+      return { text: source, config: written.config, ...(await readOf(written, { by: principal, permissions, ports })) };
     },
   );
 }
@@ -84,16 +85,16 @@ interface Reader {
   readonly ports: CheckToolPorts;
 }
 
-function readOf(written: WrittenAutomation, { by, permissions, ports }: Reader): JsonObject {
+async function readOf(written: WrittenAutomation, { by, permissions, ports }: Reader): Promise<JsonObject> {
   const { check } = ports;
   // As the author first: without knowing which tools and devices are meant, it cannot be said which permissions they need.
-  const mistakes = problemsIn(written, (config) => requirePossible(planFor(config, by, ports), by, check));
+  const mistakes = await problemsIn(written, (config) => requirePossible(planFor(config, by, ports), by, check));
   if (mistakes.length > 0) return { problems: shown(mistakes), lacks: [] };
   const plan = planFor(written.config, by, ports);
   const agent: Principal = { ...(by.token && { token: by.token }), id: childId(by, 'draft'), kind: 'agent', permissions };
   const lacks = permissionsLacking(plan, { author: by, agent }, check);
   const allowed: Principal = { ...agent, permissions: [...permissions, ...lacks] };
-  const problems = problemsIn(written, (config) => {
+  const problems = await problemsIn(written, (config) => {
     requireOwnPermissions(allowed.permissions, by);
     requirePossible(planFor(config, allowed, ports), allowed, check);
   });

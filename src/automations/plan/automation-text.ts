@@ -1,6 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type LocatedYaml, locatedYaml } from '../../core/config/checked-yaml.ts';
 import { type AtmoError, toAtmoError } from '../../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject, objectsOf, pointerKeys } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, objectOf, objectsOf, pointerKeys } from '../../core/json.ts';
 
 /** A mistake in the text of an automation. */
 export interface TextProblem {
@@ -28,11 +29,13 @@ const INSTEAD: Readonly<Record<string, JsonObject | undefined>> = {
 };
 /** Name of the text in the messages of the parser, which is taken out of them again. */
 const FILE = 'text';
+/** Largest number of tokens of YAML. The longest automations, of 64 steps with many parameters, have some 3,000. */
+const MAX_TOKENS = 6000;
 
 /** Parses the YAML or JSON of an automation. Returns the mistake if it is not an object. */
 export function parseAutomationText(text: string): WrittenAutomation | TextProblem {
   try {
-    const { value, lineOf } = locatedYaml(text, FILE);
+    const { value, lineOf } = locatedYaml(text, FILE, { maxTokens: MAX_TOKENS });
     if (isJsonObject(value)) return { config: value, lineOf };
     return { line: 1, message: 'An automation is written as members with names: trigger, conditions, actions' };
   } catch (thrown) {
@@ -42,15 +45,16 @@ export function parseAutomationText(text: string): WrittenAutomation | TextProbl
   }
 }
 
-/** Returns the mistakes that a check finds in a configuration, each with its line. */
-export function problemsIn(written: WrittenAutomation, check: ConfigCheck): readonly TextProblem[] {
+/** Returns the mistakes that a check finds in a configuration, each with its line. The check is made at most eight times. */
+export async function problemsIn(written: WrittenAutomation, check: ConfigCheck): Promise<readonly TextProblem[]> {
   const error = errorOf(written.config, check);
   if (!error) return [];
   const found = objectsOf(error.details.problems).map(({ pointer, message, allowed }) => ({
     path: ownPath(pointerKeys(String(pointer)), written.config),
     message: typeof allowed === 'string' ? `${String(message)}; allowed: ${allowed}` : String(message),
   }));
-  const problems = found.length > 0 ? found : [{ path: guiltyPath(written.config, { error, check }), message: error.message }];
+  const guilty = async () => ({ path: await guiltyPath(written.config, { error, check }), message: error.message });
+  const problems = found.length > 0 ? found : [await guilty()];
   return problems.map(({ path, message }) => ({ line: written.lineOf(path), message }));
 }
 
@@ -74,26 +78,48 @@ function numbered(keys: readonly string[]): Path {
 }
 
 /**
- * Returns the path of what an error is about that does not say it: the condition, step or trigger without which it does not occur, and in it
- * the value that the message quotes. Returns the empty path if there is none.
+ * Returns the path of what an error is about that has no pointer: the step that it names, or the condition, step or trigger without which it does
+ * not occur, and in it the value that the message quotes. Returns the empty path if there is none.
  */
-function guiltyPath(config: JsonObject, { error, check }: { readonly error: AtmoError; readonly check: ConfigCheck }): Path {
-  const items = Object.keys(INSTEAD).flatMap((list) => {
-    const value = config[list];
-    if (Array.isArray(value)) return value.map((_item, index): Path => [list, index]);
-    return value === undefined ? [] : [[list]];
-  });
-  const guilty = items.find((path) => errorOf(withoutItem(config, path), check)?.message !== error.message) ?? [];
+async function guiltyPath(config: JsonObject, { error, check }: { readonly error: AtmoError; readonly check: ConfigCheck }): Promise<Path> {
+  const { action } = error.details;
+  const isGuilty = (paths: readonly Path[]) => errorOf(withoutItems(config, paths), check)?.message !== error.message;
+  const guilty = typeof action === 'number' ? ['actions', action] : await guiltyItem(itemsOf(config), isGuilty);
   const quoted = quotedPath(partAt(config, guilty), error.message);
   return [...guilty, ...(quoted ?? [])];
 }
 
-function withoutItem(config: JsonObject, [list = '', index]: Path): JsonObject {
-  const value = config[list];
-  const instead = INSTEAD[list];
-  if (!Array.isArray(value)) return { ...config, [list]: instead ?? [] };
-  const items = value.flatMap((item: Json, at): readonly Json[] => (at === index ? (instead ? [instead] : []) : [item]));
-  return { ...config, [list]: items };
+function itemsOf(config: JsonObject): readonly Path[] {
+  return Object.keys(INSTEAD).flatMap((list) => {
+    const value = config[list];
+    if (Array.isArray(value)) return value.map((_item, index): Path => [list, index]);
+    return value === undefined ? [] : [[list]];
+  });
+}
+
+/** Halves the items until one is left. Each check may take milliseconds, so that other work gets its turn between them. */
+async function guiltyItem(items: readonly Path[], isGuilty: (paths: readonly Path[]) => boolean): Promise<Path> {
+  if (items.length === 0 || !isGuilty(items)) return [];
+  let suspects = items;
+  while (suspects.length > 1) {
+    await nextTurn();
+    const half = suspects.slice(0, Math.ceil(suspects.length / 2));
+    suspects = isGuilty(half) ? half : suspects.slice(half.length);
+  }
+  return suspects[0] ?? [];
+}
+
+function withoutItems(config: JsonObject, paths: readonly Path[]): JsonObject {
+  const members = Object.entries(config).map(([list, value]) => {
+    const left = new Set(paths.filter(([name]) => name === list).map(([, index]) => index));
+    return [list, left.size === 0 ? value : withoutIndices(value, left, INSTEAD[list])];
+  });
+  return objectOf(Object.fromEntries(members) as Json);
+}
+
+function withoutIndices(value: Json | undefined, left: ReadonlySet<unknown>, instead: JsonObject | undefined): Json {
+  if (!Array.isArray(value)) return instead ?? [];
+  return value.flatMap((item: Json, at): readonly Json[] => (left.has(at) ? (instead ? [instead] : []) : [item]));
 }
 
 function partAt(value: Json | undefined, path: Path): Json | undefined {

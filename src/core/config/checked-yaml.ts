@@ -1,13 +1,17 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
-import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument, stringify } from 'yaml';
+import { type Document, isDocument, isMap, isNode, isScalar, LineCounter, stringify } from 'yaml';
 import { nearestTexts } from '../edit-distance.ts';
 import { AtmoError } from '../errors.ts';
 import { isJsonObject, type Json, type JsonSchema, pointerKeys, valueAt } from '../json.ts';
 import { escapeAllHidden, WRITTEN_LINE } from '../untrusted-text.ts';
+import { boundedDocument, type YamlBounds } from './bounded-yaml.ts';
+
+/** A file of the owner may have any number of parts. */
+const OWN_FILE: YamlBounds = { maxTokens: Number.POSITIVE_INFINITY };
 
 /** Parses YAML (or JSON), checks it against a JSON Schema and fills in defaults. Throws CONFIG_INVALID with file, line and mistake. */
 export function parseCheckedYaml(text: string, file: string, schema: JsonSchema): unknown {
-  const { document, lines, value } = parsed(text, file);
+  const { document, lines, value } = parsed(text, file, OWN_FILE);
   const validate = new Ajv2020(OPTIONS).compile(relevantSchema(schema, value));
   if (validate(value)) return value;
   const [error] = validate.errors ?? [];
@@ -26,8 +30,8 @@ export interface LocatedYaml {
 }
 
 /** Parses YAML (or JSON) for a caller that checks each record itself. Throws CONFIG_INVALID with file and line. */
-export function locatedYaml(text: string, file: string): LocatedYaml {
-  const { document, lines, value } = parsed(text, file);
+export function locatedYaml(text: string, file: string, bounds = OWN_FILE): LocatedYaml {
+  const { document, lines, value } = parsed(text, file, bounds);
   return { value, lineOf: (path) => lineAt(document, lines, path) };
 }
 
@@ -36,15 +40,14 @@ export function yamlText(value: Json): string {
   return stringify(value, { lineWidth: 0 });
 }
 
-function parsed(text: string, file: string) {
+function parsed(text: string, file: string, bounds: YamlBounds) {
   const lines = new LineCounter();
   try {
-    const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true });
-    const mistake = document.errors[0];
-    if (mistake) throw invalid(file, lines.linePos(mistake.pos[0]).line, yamlMistake(mistake.message));
+    const document = boundedDocument(text, lines, bounds);
+    if (!isDocument(document)) throw invalid(file, lines.linePos(document.offset).line, yamlMistake(document.message));
     return { document, lines, value: (document.toJS() ?? {}) as unknown };
   } catch (error) {
-    // An AtmoError is the one that is thrown above. Endless aliases and too deep nesting make the parser throw other errors.
+    // An AtmoError is the one that is thrown above. Endless aliases make the parser throw other errors.
     if (error instanceof AtmoError) throw error;
     throw invalid(file, 1, error instanceof Error ? (error.message.split('\n')[0] ?? 'not YAML') : 'not YAML');
   }

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { parseAutomationText, problemsIn } from '../../../src/automations/plan/automation-text.ts';
+import { AtmoError } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { codeOf, ENOUGH, resultOf, SENSOR, startedFixture, WHEN_HOT } from '../agent-fixture.ts';
 
@@ -79,4 +81,51 @@ test('who may not make agents may not read texts, and nobody gives away more tha
 test('a text or a configuration is needed, not both', async () => {
   const fixture = await startedFixture();
   expect(codeOf(await fixture.call('hub:convert_automation', { text: TEXT, config: WHEN_HOT }))).toBe('VALIDATION_ERROR');
+});
+
+/** Returns the problems of a text, whose check throws what `errorOf` returns, and how often it was checked. */
+async function checked(text: string, errorOf: (config: JsonObject) => AtmoError | undefined) {
+  const written = parseAutomationText(text);
+  if (!('config' in written)) throw new Error(written.message);
+  let checks = 0;
+  const problems = await problemsIn(written, (config) => {
+    checks += 1;
+    const error = errorOf(config);
+    if (error) throw error;
+  });
+  return { problems, checks };
+}
+
+const STEPS = `actions:\n${Array.from({ length: 16 }, (_, index) => `  - tool: core:t${index}\n`).join('')}`;
+const CONDITIONS = `conditions:\n${Array.from({ length: 16 }, (_, index) => `  - { type: flag, flag: f${index} }\n`).join('')}`;
+
+test('an error that names its step needs one check', async () => {
+  const error = new AtmoError('TOOL_NOT_FOUND', 'There is no tool "core:t11"', { action: 11 });
+  expect(await checked(STEPS, () => error)).toEqual({ checks: 1, problems: [{ line: 13, message: error.message }] });
+});
+
+test('an error that names nothing is found among 32 conditions and steps with at most eight checks', async () => {
+  const holds = (config: JsonObject) => JSON.stringify(config).includes('"f13"');
+  const found = await checked(CONDITIONS + STEPS, (config) => (holds(config) ? new AtmoError('NOT_CONFIGURED', 'No place') : undefined));
+  expect(found.problems).toEqual([{ line: 15, message: 'No place' }]);
+  expect(found.checks).toBeLessThanOrEqual(8);
+});
+
+test('a mistake of no condition, trigger or step stands in the first line', async () => {
+  expect((await checked(STEPS, () => new AtmoError('VALIDATION_ERROR', 'Wrong'))).problems).toEqual([{ line: 1, message: 'Wrong' }]);
+});
+
+test.each([
+  [
+    'a mapping of thousands of keys',
+    `{${Array.from({ length: 8000 }, (_, index) => index.toString(36)).join(',')}}`,
+    /more parts than 6000/,
+  ],
+  ['thousands of brackets', '['.repeat(32_000), /more parts than 6000/],
+  ['brackets in a hundred levels', '['.repeat(100), /nested more than 64/],
+  ['dashes in a hundred levels', '- '.repeat(100), /nested more than 64/],
+  ['mappings as keys of mappings', '? '.repeat(40), /key is a text/],
+  ['a key twice', `${TEXT}actions: []\n`, /unique/],
+])('%s is refused before it is composed', async (_what, text, message) => {
+  expect(await problemsOf(text)).toMatchObject([{ message: expect.stringMatching(message) }]);
 });
