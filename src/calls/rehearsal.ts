@@ -78,12 +78,14 @@ class RehearsedTree {
     const caller = callerView(call.request.principal, authorizer);
     const inner = tool.innerCalls?.(params) ?? [];
     const calls = await this.#inner(call, inner, depth);
+    const places = placesOf(call, calls);
     return {
       tool: tool.id,
       outcome: worstOutcome(approvalNeed ? 'needs_approval' : 'would_run', calls),
       risk: maxRisk(riskOf(call), ...calls.map(({ risk }) => risk)),
       effects: effects.map(({ target, permission, risk }) => ({ target, permission, risk })),
       changes: states.changesOf(effects, (device) => caller.may(`device:read:${device}`)),
+      ...(places.length > 0 && { places }),
       ...(approvalNeed && { approval: approvalNeed }),
       ...(rule !== undefined && { rule }),
       limits: this.#limitsNear(call.request.principal),
@@ -127,6 +129,12 @@ const NOT_RESTORABLE: Reversibility = { possible: false, reason: 'No call is kno
 function isRestorable(restorable: Restorable): boolean {
   const now = restorable.now();
   return now !== undefined && restorable.restore(now) !== undefined;
+}
+
+/** Returns what a call and the calls inside it change that is no value of a device, each once. */
+function placesOf({ tool, params }: RehearsedCall, calls: readonly Rehearsal[]): readonly string[] {
+  const own = tool.restorable?.(params)?.path;
+  return [...new Set([...(own === undefined ? [] : [own]), ...calls.flatMap(({ places = [] }) => places)])];
 }
 
 /** Returns the outcome of a call with the calls inside it: the one that is the least good. */

@@ -151,6 +151,8 @@ export interface Rehearsal {
   readonly risk: Risk;
   readonly effects: readonly Pick<Effect, 'target' | 'permission' | 'risk'>[];
   readonly changes: readonly ExpectedChange[];
+  /** What else the call or a call inside it changes and undo brings back, such as `flag/vacation_mode`; absent if there is nothing. */
+  readonly places?: readonly string[];
   readonly approval?: ApprovalNeed;
   /** Name of the owner's rule that decides. */
   readonly rule?: string;

@@ -1,5 +1,5 @@
 import type { Json, JsonSchema } from '../../core/json.ts';
-import { defineTool, p, resultSchema, TEXT } from '../../tools/definition/define-tool.ts';
+import { defineTool, p, resultSchema, TEXT, TEXTS } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { copyJson, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
 import { REHEARSAL_OUTCOMES, type ToolCaller } from '../request-and-answer.ts';
@@ -26,6 +26,7 @@ export const REHEARSAL_SCHEMA = resultSchema(
         'unforeseen',
       ]),
     },
+    places: { ...TEXTS, description: 'What else changes and undo brings back, such as flag/vacation_mode' },
     approval: resultSchema({ persons: { type: 'integer' }, reason: TEXT }),
     rule: { ...TEXT, description: 'The rule of the owner that decides' },
     limits: { ...OBJECTS, description: 'Rate limits of which at most a tenth is left' },
@@ -34,7 +35,7 @@ export const REHEARSAL_SCHEMA = resultSchema(
     undo: resultSchema({ possible: { type: 'boolean' }, reason: TEXT }, ['reason']),
     node_id: { ...TEXT, description: 'The other hub that would run it' },
   },
-  ['error', 'approval', 'rule', 'node_id'],
+  ['error', 'places', 'approval', 'rule', 'node_id'],
 ) satisfies JsonSchema;
 
 /** Returns the tool `hub:rehearse`. `pipeline` is a function because the pipeline is created after the registry that contains this tool. */

@@ -33,12 +33,22 @@ export function deviceEffect(effect: Effect): DeviceEffect | undefined {
   return { effect, endpoint: Number(parsed.part), cluster: parsed.cluster, element: parsed.element };
 }
 
+/**
+ * Clusters whose values a command of another cluster, by `Cluster.Command`, overrides for a time without setting them. The rules of the owner
+ * judge the call as if it set them.
+ */
+const OVERRIDDEN: Readonly<Record<string, string>> = { 'WaterHeaterManagement.Boost': 'Thermostat' };
+
 /** Returns the values that an effect sets or may change. Values of one attribute can have several names; each attribute is there once. */
-export function touchedValues(compiled: CompiledDevice, { effect, endpoint }: DeviceEffect): readonly CompiledValue[] {
+export function touchedValues(compiled: CompiledDevice, { effect, endpoint, cluster, element }: DeviceEffect): readonly CompiledValue[] {
   const { values = {}, unforeseen = [] } = effect;
+  const overridden = OVERRIDDEN[`${cluster}.${element}`];
   const isAny = unforeseen.includes('*');
   const touched = compiled.values.filter(
-    (value) => value.endpoint === endpoint && (isAny || Object.hasOwn(values, value.name) || unforeseen.includes(value.name)),
+    (value) =>
+      value.endpoint === endpoint &&
+      value.cluster !== overridden &&
+      (isAny || Object.hasOwn(values, value.name) || unforeseen.includes(value.name)),
   );
   return onePerAttribute(touched);
 }

@@ -205,7 +205,14 @@ describe('what commands set', () => {
     ['unlock', LOCK, 'DoorLock.UnlockDoor', {}, {}, { values: { lock_state: 'unlocked' } }],
     ['unlock for a while', LOCK, 'DoorLock.UnlockWithTimeout', { timeout: 9 }, {}, { values: { lock_state: 'unlocked' } }],
     ['unbolt', LOCK, 'DoorLock.UnboltDoor', {}, {}, { values: { lock_state: 'unlocked' } }],
-    ['open', COVER, 'WindowCovering.UpOrOpen', {}, {}, { values: { open_percent: 100, tilt_percent: 100, target_open_percent: 100 } }],
+    [
+      'open',
+      COVER,
+      'WindowCovering.UpOrOpen',
+      {},
+      {},
+      { values: { open_percent: 100, tilt_percent: 100, target_open_percent: 100, target_tilt_percent: 100 } },
+    ],
     [
       'a position',
       COVER,

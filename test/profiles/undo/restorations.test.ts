@@ -40,6 +40,14 @@ test('a flag gets the value back that it had, and one that was not set is ended'
   expect(flags.get('party')?.value).toBe('loud');
 });
 
+test('the rehearsal of a flag and that of its undo name the flag', async () => {
+  const { home } = await homeWithFlags();
+  const params = { flag: 'party', value: 'loud' };
+  expect(await home.rehearse('set_flag', params)).toMatchObject({ changes: [], places: ['flag/party'] });
+  const trace = await done(home, 'set_flag', params);
+  expect(await home.rehearse('hub:undo', { trace_id: trace })).toMatchObject({ outcome: 'would_run', changes: [], places: ['flag/party'] });
+});
+
 test('an undone flag is set again by the undo of the undo', async () => {
   const { home, flags } = await homeWithFlags();
   const undone = await undo(home, await done(home, 'set_flag', { flag: 'party', value: 'loud' }));

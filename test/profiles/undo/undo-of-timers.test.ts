@@ -6,6 +6,8 @@ import { JournaledHome } from './journaled-home.ts';
 
 const LAMP = described('DimmableLight', { hasAllElements: true, device: { id: parseDeviceId('lamp') } });
 const VALVE = described('WaterValve', { hasAllElements: true, device: { id: parseDeviceId('valve') } });
+const BLIND = described('WindowCovering', { hasAllElements: true, device: { id: parseDeviceId('blind') } });
+const BOILER = described('WaterHeater', { hasAllElements: true, device: { id: parseDeviceId('boiler') } });
 const FAN = described('Fan', { hasAllElements: true, device: { id: parseDeviceId('fan') } });
 
 const lit = (isOn: boolean, onTime: number) => ({
@@ -114,4 +116,27 @@ describe('what a recalled scene changed at a lamp', () => {
     home.report({ 'lamp/1/LevelControl.CurrentLevel': 77 });
     expect(await home.call('hub:undo', { trace_id: trace })).toMatchObject({ error: { details: { reason: 'changed_since' } } });
   });
+});
+
+test('a boost does not set the thermostat, so its rehearsal foretells only the boost', async () => {
+  const home = await homeWith(BOILER, {
+    'boiler/1/WaterHeaterManagement.BoostState': 'Inactive',
+    'boiler/1/Thermostat.OccupiedHeatingSetpoint': 5500,
+  });
+  const rehearsal = await home.rehearse('matter:waterheater_start_boost', { minutes: 30, temperature: 60 });
+  expect(rehearsal).toMatchObject({ changes: [{ name: 'boost_state', expected: 'active' }], undo: { possible: true } });
+  expect(rehearsal.changes).toHaveLength(1);
+});
+
+test('slats that somebody sent elsewhere are left alone, also before they have moved', async () => {
+  const slats = (target: number) => ({
+    'blind/1/WindowCovering.CurrentPositionTiltPercent100ths': 0,
+    'blind/1/WindowCovering.TargetPositionTiltPercent100ths': target,
+  });
+  const home = await homeWith(BLIND, slats(0));
+  const trace = await done(home, 'matter:windowcovering_set_tilt', { tilt_percent: 50 });
+  home.report(slats(2_500));
+  expect(await home.call('hub:undo', { trace_id: trace })).toMatchObject({ error: { details: { reason: 'changed_since' } } });
+  home.report(slats(5_000));
+  expect(await home.call('hub:undo', { trace_id: trace })).toMatchObject({ status: 'success' });
 });
