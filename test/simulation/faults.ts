@@ -5,6 +5,9 @@ import type { World } from './world.ts';
 /** Mean time between two faults of a world, for each machine. */
 const BETWEEN_FAULTS_MS = 20 * 60_000;
 
+/** A fault waits so long at most for the moment that it needs, in milliseconds. */
+const LONGEST_WAIT_MS = 600_000;
+
 /** What may go wrong. Each fault ends by itself: it resolves when all is well again. */
 type Fault = (world: World, machine: SimulatedMachine, draw: Draw) => Promise<void>;
 
@@ -17,6 +20,14 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   'the power fails': async (world, machine, draw) => {
     machine.cutPower();
     await world.pause(draw.pause(120_000));
+    await world.startMachine(machine);
+  },
+  'the hub ends while a device acts': async (world, machine, draw) => {
+    await Promise.race([world.nextEffect(machine), world.pause(LONGEST_WAIT_MS)]);
+    await world.pause(draw.pause(50));
+    if (draw.chance(0.5)) machine.kill();
+    else machine.cutPower();
+    await world.pause(draw.pause(5_000));
     await world.startMachine(machine);
   },
   'the hub is stopped and started': async (world, machine, draw) => {

@@ -10,7 +10,7 @@ import { Draw } from './draw.ts';
 import type { EventQueue } from './event-queue.ts';
 import type { SimulatedNetwork } from './simulated-network.ts';
 import { SimulatedProcess } from './simulated-process.ts';
-import { closeDatabases, databasesOf } from './simulated-sqlite.ts';
+import { closeDatabases, openDatabases } from './simulated-sqlite.ts';
 import { UnsyncedWrites } from './unsynced-writes.ts';
 
 const PORT = 8081;
@@ -115,7 +115,7 @@ export class SimulatedMachine {
   /** Ends the hub as a power cut does: some writes that were not synced are lost, nobody closes its connections, and the machine boots anew. */
   cutPower(): void {
     const { disk, random } = this.process;
-    disk?.lose(this.stateDir, databasesOf(this.process), new Draw(random));
+    disk?.lose(this.stateDir, openDatabases(this.process), new Draw(random));
     this.powerCuts.push(this.#parts.queue.nowMs);
     this.#end({ isDark: true });
     this.#boots += 1;

@@ -2,7 +2,7 @@ import { constants, DatabaseSync as RealDatabase, StatementSync } from 'node:sql
 import { untilSynced } from './simulated-files.ts';
 import { currentProcess, type SimulatedProcess } from './simulated-process.ts';
 
-const open = new WeakMap<SimulatedProcess, Set<RealDatabase>>();
+const opened = new WeakMap<SimulatedProcess, Set<RealDatabase>>();
 
 /** SQLite in a simulated process: the real one, which ends with the process. */
 export class DatabaseSync extends RealDatabase {
@@ -20,17 +20,21 @@ export class DatabaseSync extends RealDatabase {
   }
 }
 
-/** The databases that a process has open. */
-export function databasesOf(process: SimulatedProcess): Set<RealDatabase> {
-  const known = open.get(process) ?? new Set();
-  open.set(process, known);
+function databasesOf(process: SimulatedProcess): Set<RealDatabase> {
+  const known = opened.get(process) ?? new Set();
+  opened.set(process, known);
   return known;
+}
+
+/** The databases that a process has open. */
+export function openDatabases(process: SimulatedProcess): readonly RealDatabase[] {
+  return [...databasesOf(process)].filter(({ isOpen }) => isOpen);
 }
 
 /** Closes what a killed process had open. SQLite writes to the files then, so they must have been copied before. */
 export function closeDatabases(process: SimulatedProcess): void {
-  for (const database of databasesOf(process)) RealDatabase.prototype.close.call(database);
-  open.delete(process);
+  for (const database of openDatabases(process)) RealDatabase.prototype.close.call(database);
+  opened.delete(process);
 }
 
 /** Stands for the copy of a database by pages, which runs in a thread. */

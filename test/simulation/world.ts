@@ -60,6 +60,7 @@ export class World {
   /** Runs what belongs to the world itself, such as faults. */
   readonly #process: SimulatedProcess;
   readonly #draw: Draw;
+  #effectListeners: { readonly name: string; readonly resolve: () => void }[] = [];
   #faults = 0;
   #calmSinceMs: number | undefined = 0;
 
@@ -99,6 +100,11 @@ export class World {
 
   pause(ms: number): Promise<void> {
     return new Promise((resolve) => this.#process.after(ms, resolve, 'pause'));
+  }
+
+  /** Resolves when a device of the machine has done something. */
+  nextEffect({ name }: SimulatedMachine): Promise<void> {
+    return new Promise((resolve) => this.#effectListeners.push({ name, resolve }));
   }
 
   /** Runs something that disturbs the world. */
@@ -171,6 +177,8 @@ export class World {
     const effect = { ...given, atMs: this.queue.nowMs };
     const { ledger } = this;
     ledger.effects.push(effect);
+    for (const { name, resolve } of this.#effectListeners) if (name === effect.machine) resolve();
+    this.#effectListeners = this.#effectListeners.filter(({ name }) => name !== effect.machine);
     this.note(effect.machine, `does ${effect.tool} ${effect.params} for trace ${effect.trace}`);
     const attempt = ledger.attempts.get(effect.trace);
     if (!attempt) {
