@@ -304,7 +304,7 @@ test('an agent that proposes automations is told of once, until none of its prop
   await change([first]);
   await change([{ by: 'assistant/helper', name: 'Another' }, first]);
   expect(toldOf(parts)).toEqual([
-    'proposal: assistant proposes an automation and calls it "Cool evening bnow/b". It does nothing until somebody accepts it.',
+    'proposal: assistant proposes the automation "Cool evening bnow/b". It runs only once somebody accepts it.',
   ]);
   await change([]);
   await change([{ by: 'assistant/helper', name: 'Another' }]);

@@ -126,7 +126,7 @@ export const de: NoticeTexts = {
   },
   proposal: {
     title: 'Automation vorgeschlagen',
-    text: (agent, name) => `${agent} schlägt eine Automation vor und nennt sie ${name}. Sie tut nichts, solange niemand sie annimmt.`,
+    text: (agent, name) => `${agent} schlägt die Automation ${name} vor. Sie läuft erst, wenn jemand sie annimmt.`,
   },
   token: {
     title: 'Ein Token endet bald',

@@ -63,7 +63,7 @@ export const en: NoticeTexts = {
   },
   proposal: {
     title: 'Automation proposed',
-    text: (agent, name) => `${agent} proposes an automation and calls it ${name}. It does nothing until somebody accepts it.`,
+    text: (agent, name) => `${agent} proposes the automation ${name}. It runs only once somebody accepts it.`,
   },
   token: {
     title: 'A token is about to end',

@@ -7,10 +7,17 @@ import { Observable } from './observable.ts';
 
 const UNDO_TOOL = 'hub:undo';
 
+/** What an undo touches, such as `front-door/1/DoorLock/UnlockDoor`. */
+interface UndoEffect {
+  readonly target: string;
+  readonly risk: string;
+}
+
 /** What an undo would do, as a rehearsal of `hub:undo` tells it. */
 export interface UndoPreview {
   readonly outcome: 'would_run' | 'needs_approval' | 'would_be_refused' | 'not_known';
   readonly risk: 'none' | 'low' | 'medium' | 'dangerous';
+  readonly effects: readonly UndoEffect[];
   readonly changes: readonly ExpectedChange[];
   readonly error?: Pick<ErrorBody, 'code' | 'message' | 'details'>;
 }

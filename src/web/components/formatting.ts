@@ -43,6 +43,20 @@ export function dateTimeWords(at: string | number): string {
   return new Date(at).toLocaleString(languageTag(), { dateStyle: 'medium', timeStyle: 'short' });
 }
 
+/** Returns a moment as the time of day; with the day if it is not today. */
+export function momentWords(at: string | number): string {
+  return isToday(at) ? timeWords(at) : dateTimeWords(at);
+}
+
+/** Returns when something happened, such as `at 12:04`, or `on 3 May 2026, 12:04` if that is not today. */
+export function whenWords(at: string | number): string {
+  return text(isToday(at) ? 'words.at_time' : 'words.at_day', { time: momentWords(at) });
+}
+
+function isToday(at: string | number): boolean {
+  return new Date(at).toDateString() === new Date().toDateString();
+}
+
 /** Returns the time left until a deadline, such as `9:04` or `23:09:04`. After the deadline, returns `0:00`. */
 export function countdown(until: string, nowMs: number): string {
   const seconds = Math.max(0, Math.ceil((Date.parse(until) - nowMs) / 1000));

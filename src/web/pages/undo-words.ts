@@ -1,7 +1,8 @@
+import { deviceElement } from '../../core/devices/action-descriptions.ts';
 import type { ExpectedChange } from '../../core/devices/device-states.ts';
 import type { Json } from '../../core/json.ts';
 import { isChange, type UndoPreview } from '../api/undo.ts';
-import { humanWords, readingName, timeWords, valueWords } from '../components/formatting.ts';
+import { humanWords, readingName, valueWords, whenWords } from '../components/formatting.ts';
 import { text } from '../texts/text.ts';
 
 /** What an undo would do, in words for people. */
@@ -17,7 +18,8 @@ export interface UndoText {
 }
 
 /** Returns what an undo would do. `nameOf` returns what a person calls the device with an id. */
-export function undoText({ outcome, risk, changes, error }: UndoPreview, nameOf: (device: string) => string): UndoText {
+export function undoText(preview: UndoPreview, nameOf: (device: string) => string): UndoText {
+  const { outcome, risk, changes, error } = preview;
   const refusal = error && refusalWords(error);
   const known = changes.filter((change) => change.unforeseen !== true && isChange(change));
   const unforeseen = changes.filter((change) => change.unforeseen === true);
@@ -27,11 +29,19 @@ export function undoText({ outcome, risk, changes, error }: UndoPreview, nameOf:
     mayChange: unforeseen.map(({ device_id: id, name }) => text('undo.may_change', { name: `${nameOf(id)}: ${readingName(name)}` })),
     remarks: [
       ...(isNothing ? [text('undo.nothing')] : []),
-      ...(risk === 'dangerous' ? [text('undo.dangerous')] : []),
+      ...(risk === 'dangerous' ? [dangerWords(preview)] : []),
       ...(outcome === 'needs_approval' ? [text('undo.approval')] : []),
     ],
     refusal,
   };
+}
+
+/** The commands that give somebody a way in, or water a way out, by the beginning of their Matter names. */
+const OPENS = /^(?:Unlock|Unbolt|Open|UpOrOpen)/;
+
+function dangerWords({ effects }: UndoPreview): string {
+  const opens = effects.some(({ target, risk }) => risk === 'dangerous' && OPENS.test(deviceElement(target)?.element ?? ''));
+  return text(opens ? 'undo.opens' : 'undo.dangerous');
 }
 
 function valueChange({ name, unit, now, expected }: ExpectedChange): string {
@@ -49,10 +59,10 @@ function stateWords(name: string, value: Json, unit: string): string {
 
 function refusalWords({ message, details }: NonNullable<UndoPreview['error']>): string {
   const { reason, at, agent_id: agent } = details;
-  const time = typeof at === 'string' ? timeWords(at) : undefined;
+  const when = typeof at === 'string' ? whenWords(at) : undefined;
   if (reason === 'still_running') return text('undo.still_running');
-  if (reason === 'already_undone' && time !== undefined) return text('undo.undone_at', { time });
-  if (reason !== 'changed_since' || time === undefined) return message;
-  if (typeof agent !== 'string') return text('undo.changed_since_somebody', { time });
-  return text('undo.changed_since', { agent: humanWords(agent), time });
+  if (reason === 'already_undone' && when !== undefined) return text('undo.undone_at', { when });
+  if (reason !== 'changed_since' || when === undefined) return message;
+  if (typeof agent !== 'string') return text('undo.changed_since_somebody', { when });
+  return text('undo.changed_since', { agent: humanWords(agent), when });
 }

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, objectOf, objectsOf } from '../../core/json.ts';
-import { dateTimeWords, humanWords, timeWords, valueWords } from '../components/formatting.ts';
+import { humanWords, momentWords, valueWords, whenWords } from '../components/formatting.ts';
 import { hasText, text } from '../texts/text.ts';
 import { type ConditionView, conditionWords, type HomeNames, type TriggerView, triggerWords } from './automation-words.ts';
 
@@ -23,25 +23,21 @@ export interface MomentView {
 
 /** Returns why an automation ran or did not run, in one sentence. What this page has no words for is said in those of the hub. */
 export function whyWords(moment: MomentView, names: HomeNames): string {
-  const { cause, outcome } = moment;
+  const { cause } = moment;
   const reason = cause.startsWith('condition_') ? conditionsReason(moment, names) : reasonWords(moment, names);
   if (reason === undefined) return moment.summary;
-  if (outcome === 'ran') return text(SENTENCES.has(cause) ? 'why.ran_so' : 'why.ran_until', { when: whenWords(moment), reason });
-  return text(`why.${outcome}`, { when: whenWords(moment), reason });
+  return sentenceWith(reason, moment);
+}
+
+/** Returns the sentence of one moment or of several, of which `reason` is that of the last. */
+function sentenceWith(reason: string, { at, last_at: last, cause, count, outcome }: MomentView): string {
+  const key = outcome !== 'ran' ? outcome : SENTENCES.has(cause) ? 'ran_so' : 'ran_until';
+  if (count <= 1 || last === undefined) return text(`why.${key}`, { when: whenWords(at), reason });
+  return text(`why.${key}_again`, { count, from: momentWords(at), to: momentWords(last), reason });
 }
 
 /** Causes of runs whose text says how the run went; the texts of the others say why it stopped. */
 const SENTENCES: ReadonlySet<string> = new Set(['running', 'waits_for_approval', 'waits_for_answer', 'done', 'done_with_errors']);
-
-function whenWords({ at, last_at: last, count }: MomentView): string {
-  if (count <= 1 || last === undefined) return text('why.at', { time: momentWords(at) });
-  return text('why.several', { count, from: momentWords(at), to: momentWords(last) });
-}
-
-/** Returns the time of day; with the day if it is not today. */
-function momentWords(at: string): string {
-  return new Date(at).toDateString() === new Date().toDateString() ? timeWords(at) : dateTimeWords(at);
-}
 
 /** Returns the reason of a cause; undefined if the page has no words for it, or if the hub left out what it is about. */
 function reasonWords(moment: MomentView, names: HomeNames): string | undefined {

@@ -209,14 +209,14 @@ describe.skipIf(!HAS_CHROMIUM)(`what is undone and what runs by itself${HAS_CHRO
     await expect.poll(isOn).toBe(true);
   });
 
-  test('who is at home is set on the page, and a flag is ended there', async () => {
+  test('who is at home is set on the page, and a mode of the house is ended there', async () => {
     await world.hub.result('set_flag', { flag: 'vacation_mode', value: true });
     await opened.show('people');
     await button('Owner is at home').click();
     await opened.page.getByRole('button', { name: 'Owner is at home', pressed: true }).waitFor();
     expect((await world.hub.result('list_presence')).people).toMatchObject([{ person: 'owner', presence: 'home' }]);
-    await button('End the flag vacation mode').click();
-    await opened.page.getByText('No flag is set.').waitFor();
+    await button('End the mode vacation mode').click();
+    await opened.page.getByText('No mode is set.').waitFor();
     expect((await world.hub.result('list_flags')).flags).toEqual([]);
   });
 

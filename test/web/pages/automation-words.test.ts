@@ -105,7 +105,7 @@ test('steps are said in words, with the steps in them', () => {
   expect(actionWords({ type: 'repeat', count: 3, actions: [on] }, NAMES)).toBe('3 times: Turn on a light: Hall lamp');
   expect(actionWords({ type: 'notify', person: 'ann', message: 'Dinner' }, NAMES)).toBe('tell ann: “Dinner”');
   expect(actionWords({ type: 'ask', question: { expr: 'trigger.body.what' } }, NAMES)).toBe(
-    'ask everybody: “{"expr":"trigger.body.what"}”',
+    'ask all adults: “{"expr":"trigger.body.what"}”',
   );
 });
 

@@ -6,7 +6,7 @@ import de from '../../../src/web/texts/de.json' with { type: 'json' };
 import en from '../../../src/web/texts/en.json' with { type: 'json' };
 import { speak } from '../../../src/web/texts/text.ts';
 
-const PLAIN: UndoPreview = { outcome: 'would_run', risk: 'low', changes: [] };
+const PLAIN: UndoPreview = { outcome: 'would_run', risk: 'low', effects: [], changes: [] };
 const AT = '2026-05-03T12:04:00.000Z';
 const nameOf = (id: string) => (id === 'kitchen-lamp' ? 'Kitchen lamp' : id);
 const change = (name: string, more: JsonObject) => ({ device_id: 'kitchen-lamp', name, unit: '', ...more });
@@ -41,16 +41,19 @@ describe('what an undo would do', () => {
   });
 
   test('says that it is dangerous and has to be approved, or that there is nothing to do', () => {
-    const dangerous = undoText({ ...PLAIN, risk: 'dangerous', outcome: 'needs_approval', changes }, nameOf);
-    expect(dangerous.remarks).toEqual([expect.stringContaining('dangerous'), expect.stringContaining('approve')]);
+    const dangerousUndo: UndoPreview = { ...PLAIN, risk: 'dangerous', outcome: 'needs_approval', changes };
+    const dangerous = undoText(dangerousUndo, nameOf);
+    expect(dangerous.remarks).toEqual(['Careful: this can do harm.', expect.stringContaining('approve')]);
+    const effects = [{ target: 'front-door/1/DoorLock/UnlockDoor', risk: 'dangerous' }];
+    expect(undoText({ ...dangerousUndo, effects }, nameOf).remarks[0]).toBe('Careful: this unlocks or opens something.');
     expect(undoText(PLAIN, nameOf).remarks).toEqual(['All is as it was before already.']);
   });
 
   test.each([
-    [{ reason: 'changed_since', at: AT, agent_id: 'claude' }, /^claude changed the same since, at /],
-    [{ reason: 'changed_since', at: AT }, /^Somebody changed the same since, at /],
+    [{ reason: 'changed_since', at: AT, agent_id: 'claude' }, /^claude changed the same since, on May 3, 2026, /],
+    [{ reason: 'changed_since', at: AT }, /^Somebody changed the same since, on /],
     [{ reason: 'changed_since', device: 'kitchen-lamp' }, /^the words of the hub$/],
-    [{ reason: 'already_undone', at: AT }, /undone at .* already/],
+    [{ reason: 'already_undone', at: AT }, /^This was undone on .* already\.$/],
     [{ reason: 'still_running' }, /^It still runs/],
     [{ reason: 'irreversible' }, /^the words of the hub$/],
   ])('is refused with the reason: %o', (details, words) => {

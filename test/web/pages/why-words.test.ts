@@ -22,11 +22,11 @@ describe('why an automation ran or not', () => {
   test('names the condition with what it saw, in the language of the page', () => {
     const one = moment('did_not_run', 'condition_false', { conditions: [unmet({ seen: { value: 61, unit: 'lx' } })] });
     expect(whyWords(one, NAMES)).toMatch(
-      /^It did not run at .* because it was not so that Kitchen light is below 50 lx \(it was 61 lx\)\.$/,
+      /^It did not run on .* because it was not so that Kitchen light is below 50 lx \(it was 61 lx\)\.$/,
     );
     speak('de', de);
     expect(whyWords(one, NAMES)).toMatch(
-      /^Sie lief um .* nicht, weil nicht zutraf, dass Kitchen light unter 50 lx liegt \(es war 61 lx\)\.$/,
+      /^Sie lief am .* nicht, weil nicht zutraf, dass Kitchen light unter 50 lx liegt \(es war 61 lx\)\.$/,
     );
   });
 
@@ -40,18 +40,37 @@ describe('why an automation ran or not', () => {
   test('says what the sensor of a trigger showed and what it waits for', () => {
     const missed = moment('not_triggered', 'not_reached', { trigger: TRIGGER, facts: { value: 61, unit: 'lx' } });
     expect(whyWords(missed, NAMES)).toMatch(
-      /^It was not set off at .* because Kitchen light showed 61 lx; it waits for this: Kitchen light falls below 50 lx\.$/,
+      /^It was not set off on .* because Kitchen light showed 61 lx; it waits for this: Kitchen light falls below 50 lx\.$/,
     );
   });
 
   test('says how often it happened, and which step failed', () => {
     const cooldown = moment('did_not_run', 'cooldown', { count: 3, last_at: '2026-05-03T18:09:00.000Z', facts: { cooldown_seconds: 600 } });
     expect(whyWords(cooldown, NAMES)).toMatch(
-      /^It did not run 3 times from .* to .*, the last time because it had run shortly before: 600 s/,
+      /^Between .* and .* it did not run, 3 times; the last time because it had run shortly before: 600 s/,
     );
+    speak('de', de);
+    expect(whyWords(cooldown, NAMES)).toMatch(
+      /^Zwischen .* und .* ist sie 3-mal nicht gelaufen, zuletzt, weil sie kurz vorher gelaufen war/,
+    );
+    speak('en', en);
     const failed = moment('ran', 'step_failed', { facts: { tool: 'matter:lamp_turn_on', message: 'no answer' } });
-    expect(whyWords(failed, NAMES)).toMatch(/^It ran at .* and stopped because “lamp turn on” failed \(no answer\)\.$/);
-    expect(whyWords(moment('ran', 'done'), NAMES)).toMatch(/^It ran at .*: all its steps were done\.$/);
+    expect(whyWords(failed, NAMES)).toMatch(/^It ran on .* and stopped because “lamp turn on” failed \(no answer\)\.$/);
+    expect(whyWords(moment('ran', 'done'), NAMES)).toMatch(/^It ran on .*: all its steps were done\.$/);
+  });
+
+  test.each([
+    ['ran', 'step_failed', /^It ran 5 times between .* and .*\. The last time it stopped because “lamp turn on” failed \(no answer\)\.$/],
+    ['ran', 'done', /^It ran 5 times between .* and .*; the last time: all its steps were done\.$/],
+    ['not_triggered', 'hub_off', /^Between .* and .* it was not set off, 5 times; the last time because the hub was off/],
+  ] as const)('says of several moments in which it %s (%s) how often it was and how the last one ended', (outcome, cause, words) => {
+    const facts = { tool: 'matter:lamp_turn_on', message: 'no answer' };
+    const several = moment(outcome, cause, { count: 5, last_at: '2026-05-03T18:09:00.000Z', trigger: TRIGGER, facts });
+    expect(whyWords(several, NAMES)).toMatch(words);
+  });
+
+  test('says only the time of day of what happened today', () => {
+    expect(whyWords(moment('ran', 'done', { at: new Date().toISOString() }), NAMES)).toMatch(/^It ran at \d{1,2}:\d{2}/);
   });
 
   test('uses the words of the hub for what the page does not know or may not see', () => {
