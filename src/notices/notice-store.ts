@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { rootAgentOf } from '../core/auth/principal.ts';
 import type { HubContext } from '../core/context.ts';
 import { isJsonObject, type Json } from '../core/json.ts';
 import type { ListedNotice, Notice, NoticeKind, RecentNotices } from '../core/notices.ts';
@@ -6,6 +7,10 @@ import type { ListedNotice, Notice, NoticeKind, RecentNotices } from '../core/no
 const SPACE = 'notices.recent';
 /** Time for which a notice can be read after its subject has ended, in milliseconds. */
 const KEPT_MS = 30 * 86_400_000;
+/** Largest number of messages and questions together, and of one family of agents. They have room of their own, so that none pushes out others. */
+const MAX_SAID = 500;
+const MAX_SAID_OF_FAMILY = 50;
+/** Number of other notices from which on the ended ones make room. */
 const MAX_NOTICES = 500;
 
 /** A notice with what it is about and whom it is for. */
@@ -53,10 +58,13 @@ export class NoticeStore implements RecentNotices {
     return [...this.#notices.values()].filter(({ notice, endedMs }) => notice.kind === kind && endedMs === undefined);
   }
 
-  /** Returns how many notices began after a time (milliseconds since 1970) about subjects whose names begin so. */
-  countSince(prefix: string, sinceMs: number): number {
-    const all = this.#notices.values();
-    return all.filter(({ subject, notice }) => notice.atMs > sinceMs && subject.startsWith(prefix)).toArray().length;
+  /** Returns how many messages and questions a family of agents sent after a time (milliseconds since 1970). */
+  countSaid(family: string, sinceMs: number): number {
+    return this.#said().filter((stored) => familyOf(stored) === family && stored.notice.atMs > sinceMs).length;
+  }
+
+  #said(): readonly StoredNotice[] {
+    return [...this.#notices.values()].filter(isSaid);
   }
 
   /** Returns the id of the next notice about a subject. It is the same until that notice is stored, so that a crash cannot change it. */
@@ -75,7 +83,7 @@ export class NoticeStore implements RecentNotices {
     const isEnded = stored.endedMs !== undefined;
     this.#collaborators.store.set(SPACE, stored.notice.id, stored as unknown as Json, isEnded ? { ttlMs: KEPT_MS } : {});
     this.#remember(stored);
-    this.#makeRoom();
+    this.#makeRoom(stored);
   }
 
   recent(person: string): readonly ListedNotice[] {
@@ -110,15 +118,43 @@ export class NoticeStore implements RecentNotices {
     if (!isKnown) this.#newest.set(subject, notice.id);
   }
 
-  #makeRoom(): void {
-    const ended = [...this.#notices.values()].filter(({ endedMs }) => endedMs !== undefined);
-    const excess = ended.sort((a, b) => (a.endedMs ?? 0) - (b.endedMs ?? 0)).slice(0, Math.max(0, this.#notices.size - MAX_NOTICES));
+  #makeRoom(stored: StoredNotice): void {
+    if (isSaid(stored)) this.#makeRoomForSaid(familyOf(stored));
+    else this.#makeRoomForOthers();
+  }
+
+  #makeRoomForOthers(): void {
+    const others = [...this.#notices.values()].filter((stored) => !isSaid(stored));
+    const ended = others.filter(({ endedMs }) => endedMs !== undefined).sort((a, b) => (a.endedMs ?? 0) - (b.endedMs ?? 0));
+    this.#forget(ended.slice(0, Math.max(0, others.length - MAX_NOTICES)));
+  }
+
+  /** Drops the oldest messages and questions, open ones too: an agent could send any number of them. */
+  #makeRoomForSaid(family: string): void {
+    const oldestFirst = [...this.#said()].sort((a, b) => a.notice.atMs - b.notice.atMs);
+    const own = oldestFirst.filter((stored) => familyOf(stored) === family);
+    this.#forget(own.slice(0, Math.max(0, own.length - MAX_SAID_OF_FAMILY)));
+    this.#forget(oldestFirst.slice(0, Math.max(0, oldestFirst.length - MAX_SAID)));
+  }
+
+  #forget(excess: readonly StoredNotice[]): void {
     for (const { notice, subject } of excess) {
       this.#collaborators.store.delete(SPACE, notice.id);
       this.#notices.delete(notice.id);
       if (this.#newest.get(subject) === notice.id) this.#newest.delete(subject);
     }
   }
+}
+
+/** Returns whether a notice says what an agent said, and not what the hub found. */
+function isSaid({ notice: { kind } }: Pick<StoredNotice, 'notice'>): boolean {
+  return kind === 'message' || kind === 'question';
+}
+
+/** Returns the root of the agent whose message or question a subject such as `message/AGENT#ID` names. */
+function familyOf({ subject }: Pick<StoredNotice, 'subject'>): string {
+  const [agentId = ''] = subject.slice(subject.indexOf('/') + 1).split('#', 1);
+  return rootAgentOf(agentId);
 }
 
 function readNotice(value: Json): StoredNotice | undefined {

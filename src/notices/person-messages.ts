@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { rootAgentOf } from '../core/auth/principal.ts';
 import { repeat } from '../core/clock.ts';
 import type { HubContext } from '../core/context.ts';
 import { AtmoError } from '../core/errors.ts';
 import type { Service } from '../core/lifecycle.ts';
+import { redact } from '../core/logger.ts';
 import { HOUSEHOLD, type MessageToPerson, type NoticeKind, type PersonMessages } from '../core/notices.ts';
 import { plain, visibleLine } from '../core/untrusted-text.ts';
 import type { NoticePublisher } from './notice-publisher.ts';
@@ -10,7 +12,7 @@ import type { NoticeStore } from './notice-store.ts';
 import { inAllLanguages } from './texts/all-languages.ts';
 
 const HOUR_MS = 3_600_000;
-/** Largest number of messages and questions of one agent within an hour. */
+/** Largest number of messages and questions of one family (an agent and all that comes from it) within an hour. */
 const MAX_PER_HOUR = 12;
 /** Time after which a message is over, in milliseconds. */
 const OVER_AFTER_MS = 24 * HOUR_MS;
@@ -19,7 +21,7 @@ const MAX_TEXT = 500;
 
 /** The parts of the hub that messages and questions use. */
 export interface MessageCollaborators extends Pick<HubContext, 'clock'> {
-  readonly notices: Pick<NoticeStore, 'countSince'>;
+  readonly notices: Pick<NoticeStore, 'countSaid'>;
   readonly publisher: Pick<NoticePublisher, 'publish' | 'endBefore'>;
   /** Returns the persons whom a kind of notices concerns. */
   readonly personsFor: (kind: NoticeKind) => readonly string[];
@@ -54,7 +56,7 @@ export class MessageNotices implements PersonMessages, Service {
     const persons = audienceOf(person, personsFor('message'));
     requireFewMessages(agentId, this.#collaborators);
     const id = randomUUID().replaceAll('-', '');
-    const [name, said, atMs] = [plain(nameOf(agentId)), messageText(text), clock.now()];
+    const [name, said, atMs] = [senderName(agentId, nameOf), messageText(text), clock.now()];
     const words = inAllLanguages(({ message }) => ({ title: message.title(name), text: said }));
     const facts = { id, kind: 'message', urgency, path: '/#/notices', atMs, untilMs: atMs + OVER_AFTER_MS } as const;
     publisher.publish({ ...facts, ...words }, { subject: subjectOf('message', agentId, id), persons });
@@ -70,12 +72,22 @@ export function audienceOf(person: string, persons: readonly string[]): readonly
   throw new AtmoError('NOT_FOUND', `Nobody called ${JSON.stringify(person)} gets notices; write one of ${known}`);
 }
 
-/** Throws RATE_LIMITED if the agent sent too many messages and questions within the last hour. */
+/** Throws RATE_LIMITED if the agent and all that comes from its root sent too many messages and questions within the last hour. */
 export function requireFewMessages(agentId: string, { clock, notices }: Pick<MessageCollaborators, 'clock' | 'notices'>): void {
-  const sinceMs = clock.now() - HOUR_MS;
-  const count = [`message/${agentId}#`, `question/${agentId}#`].reduce((sum, prefix) => sum + notices.countSince(prefix, sinceMs), 0);
+  const family = rootAgentOf(agentId);
+  const count = notices.countSaid(family, clock.now() - HOUR_MS);
   if (count < MAX_PER_HOUR) return;
-  throw new AtmoError('RATE_LIMITED', `${agentId} sent ${count} messages and questions within an hour, which is the most`);
+  const who = family === agentId ? family : `${family} and what comes from it`;
+  throw new AtmoError('RATE_LIMITED', `${who} sent ${count} messages and questions within an hour, which is the most`);
+}
+
+/**
+ * Returns the name under which people read a message. An agent chooses the names of what it makes, so that the id, which begins with that of the
+ * agent, stands beside such a name.
+ */
+export function senderName(agentId: string, nameOf: MessageCollaborators['nameOf']): string {
+  const name = plain(nameOf(agentId));
+  return rootAgentOf(agentId) === agentId || name === agentId ? name : `${name} (${agentId})`;
 }
 
 /** Returns the name of the subject of a message or question. */
@@ -83,7 +95,7 @@ export function subjectOf(kind: 'message' | 'question', agentId: string, id: str
   return `${kind}/${agentId}#${id}`;
 }
 
-/** Returns the text of a message or question as people see it: one line of visible characters, of bounded length. */
+/** Returns the text of a message or question as it is kept and seen: one line of visible characters, of bounded length, without secrets. */
 export function messageText(text: string): string {
-  return visibleLine(text, MAX_TEXT);
+  return String(redact(visibleLine(text, MAX_TEXT)));
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { rootAgentOf } from '../core/auth/principal.ts';
 import type { HubContext } from '../core/context.ts';
 import { AtmoError, invalidInput } from '../core/errors.ts';
 import { isJsonObject, type Json } from '../core/json.ts';
@@ -6,18 +7,20 @@ import type { Service } from '../core/lifecycle.ts';
 import { atWallTime } from '../core/local-time.ts';
 import { NOTICE_KINDS } from '../core/notices.ts';
 import type { Question, QuestionRequest, Questions } from '../core/questions.ts';
-import { plain } from '../core/untrusted-text.ts';
 import type { NoticePublisher } from './notice-publisher.ts';
 import type { NoticeStore } from './notice-store.ts';
-import { audienceOf, type MessageCollaborators, messageText, requireFewMessages, subjectOf } from './person-messages.ts';
+import { audienceOf, type MessageCollaborators, messageText, requireFewMessages, senderName, subjectOf } from './person-messages.ts';
 import { inAllLanguages } from './texts/all-languages.ts';
 
 const SPACE = 'notices.questions';
 /** Time for which a question can be read after it has ended, in milliseconds. */
 const KEPT_MS = 7 * 86_400_000;
+/** Largest number of open questions of one family (an agent and all that comes from it), and of its ended ones that can be read. */
+const MAX_OPEN = 16;
+const MAX_ENDED = 50;
 
 interface QuestionCollaborators extends Pick<HubContext, 'clock' | 'store' | 'events'>, Omit<MessageCollaborators, 'publisher'> {
-  readonly notices: Pick<NoticeStore, 'countSince' | 'get'>;
+  readonly notices: Pick<NoticeStore, 'countSaid' | 'get'>;
   readonly publisher: Pick<NoticePublisher, 'publish' | 'endNotice'>;
 }
 
@@ -60,6 +63,7 @@ export class QuestionStore implements Questions, Service {
     const { clock, personsFor, store } = this.#collaborators;
     const persons = audienceOf(person, personsFor('question'));
     requireFewMessages(agentId, this.#collaborators);
+    this.#requireFewOpen(rootAgentOf(agentId));
     const [id, atMs] = [randomUUID().replaceAll('-', ''), clock.now()];
     const said = { text: messageText(text), answers: answers.map(messageText) };
     const question: Question = { id, agentId, persons, ...said, atMs, untilMs: atMs + timeoutMs };
@@ -93,13 +97,33 @@ export class QuestionStore implements Questions, Service {
     return () => callbacks.delete(callback);
   }
 
+  #requireFewOpen(family: string): void {
+    if (this.#ofFamily(family).filter(isOpen).length < MAX_OPEN) return;
+    throw new AtmoError('RATE_LIMITED', `${MAX_OPEN} questions of ${family} and what comes from it are open, which is the most`);
+  }
+
+  #ofFamily(family: string): readonly Question[] {
+    return [...this.#questions.values()].filter(({ agentId }) => rootAgentOf(agentId) === family);
+  }
+
+  /** Forgets the oldest ended questions of a family that has too many. */
+  #makeRoom(family: string): void {
+    const ended = this.#ofFamily(family).filter((question) => !isOpen(question));
+    const excess = ended.sort((a, b) => a.atMs - b.atMs).slice(0, Math.max(0, ended.length - MAX_ENDED));
+    for (const { id } of excess) {
+      this.#collaborators.store.delete(SPACE, id);
+      this.#timers.get(id)?.();
+      this.#forget(id);
+    }
+  }
+
   #openOf(agentId: string): readonly Question[] {
     return [...this.#questions.values()].filter((question) => question.agentId === agentId && isOpen(question));
   }
 
   #publish({ id, agentId, persons, text, answers, atMs, untilMs }: Question): void {
     const { publisher, nameOf } = this.#collaborators;
-    const name = plain(nameOf(agentId));
+    const name = senderName(agentId, nameOf);
     const words = inAllLanguages(({ question }) => ({
       title: question.title(name),
       text: question.text({ text, answers, untilMs, nowMs: atMs }),
@@ -120,6 +144,7 @@ export class QuestionStore implements Questions, Service {
     if (stored) publisher.endNotice({ ...stored, notice: { ...stored.notice, ...said } });
     for (const callback of this.#callbacks.get(question.id) ?? []) callback();
     this.#callbacks.delete(question.id);
+    this.#makeRoom(rootAgentOf(question.agentId));
   }
 
   /** Keeps a question in memory, and ends it or forgets it when it is time. */

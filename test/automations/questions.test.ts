@@ -182,3 +182,67 @@ test('an agent that asked sees the answer, and no other agent sees the question'
   await answer(fixture, 'yes');
   expect(resultOf(await show())).toMatchObject({ state: 'answered', answer: 'yes', answered_by: 'ann' });
 });
+
+describe('an agent that makes other agents', () => {
+  /** An agent, and how it makes a child and becomes the child. */
+  async function family() {
+    const fixture = await startedFixture();
+    const parent = fixture.agentWith('helper', ['agent:spawn', 'notice:send:*'], 7_200_000);
+    const child = async (name: string) => {
+      const made = await fixture.call(
+        'spawn_agent',
+        { agent_type: 'external', name, permissions: ['notice:send:*'], ttl_seconds: 3600 },
+        parent,
+      );
+      return fixture.issuer.principalOf(String(resultOf(made).token));
+    };
+    return { fixture, parent, child };
+  }
+
+  test('sends no more than twelve messages within an hour through all of them', async () => {
+    const { fixture, parent, child } = await family();
+    const codes: string[] = [];
+    for (const name of ['one', 'two']) {
+      const sender = await child(name);
+      for (let count = 0; count < 8; count++) codes.push(codeOf(await fixture.call('hub:send_notice', { message: 'Look' }, sender)));
+      await fixture.call('dismiss_agent', { child: name }, parent);
+    }
+    expect(codes.filter((code) => code === 'success')).toHaveLength(12);
+    expect(codes.slice(12)).toEqual(Array.from({ length: 4 }, () => 'RATE_LIMITED'));
+    expect(codeOf(await fixture.call('hub:send_notice', { message: 'Look' }, fixture.agentWith('other', ['notice:send:*'])))).toBe(
+      'success',
+    );
+  });
+
+  test('cannot send a message under a name that hides whose it is', async () => {
+    const { fixture, child } = await family();
+    const sender = await child('Smoke alarm');
+    await fixture.call('hub:send_notice', { message: 'Leave the house' }, sender);
+    await fixture.call('hub:ask_person', { question: 'Are you out?', timeout_seconds: 60 }, sender);
+    const titles = fixture.notices.recent('ann').map(({ title }) => title);
+    expect(titles.toSorted()).toEqual(['Message from Smoke alarm (helper/smoke-alarm)', 'Question from Smoke alarm (helper/smoke-alarm)']);
+  });
+});
+
+test('an agent has no more than sixteen open questions', async () => {
+  const fixture = await startedFixture();
+  const asker = fixture.agentWith('helper', ['notice:send:*'], 86_400_000);
+  const ask = () => fixture.call('hub:ask_person', { question: 'Coffee?', timeout_seconds: 80_000 }, asker);
+  const codes: string[] = [];
+  for (let count = 0; count < 12; count++) codes.push(codeOf(await ask()));
+  await fixture.passMinutes(61);
+  for (let count = 0; count < 6; count++) codes.push(codeOf(await ask()));
+  expect(codes.filter((code) => code === 'success')).toHaveLength(16);
+  expect(codes.at(-1)).toBe('RATE_LIMITED');
+});
+
+test('what looks like a token in a question is nowhere kept', async () => {
+  const fixture = await startedFixture();
+  const asker = fixture.agentWith('helper', ['notice:send:ann']);
+  const token = `at1.${'a1B2'.repeat(20)}`;
+  const question = { question: `Is it ${token}?`, person: 'ann', timeout_seconds: 60 };
+  const asked = resultOf(await fixture.call('hub:ask_person', question, asker));
+  const shown = resultOf(await fixture.call('hub:show_question', { question_id: asked.question_id ?? '' }, asker));
+  expect(shown).toMatchObject({ question: 'Is it [redacted]?' });
+  expect(JSON.stringify(fixture.store.entries('notices.questions'))).not.toContain(token);
+});
