@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Principal } from '../../core/auth/principal.ts';
 import { isoTime } from '../../core/clock.ts';
-import { ConcurrencyLimiter } from '../../core/concurrency-limiter.ts';
+import { CallerConcurrencyLimiter } from '../../core/concurrency-limiter.ts';
 import { parseSensorId } from '../../core/devices/device-names.ts';
 import type { PastReading, PastReadings } from '../../core/devices/sensor-readings.ts';
 import type { SensorId } from '../../core/ids.ts';
@@ -50,10 +50,10 @@ const MICROTASKS = 8;
 /** Hours of the night, in minutes since midnight. */
 const NIGHT = { from: 60, to: 300 } as const;
 
-/** Plays automations over what was kept of the past of the house. One is played at a time. */
+/** Plays automations over what was kept of the past of the house. One is played at a time, and one more of each caller with its agents waits. */
 export class AutomationReplayer {
   readonly #ports: ReplayPorts;
-  readonly #limiter = new ConcurrencyLimiter({ holder: 'The replay of automations', maxRunning: 1, maxWaiting: 4 });
+  readonly #limiter = new CallerConcurrencyLimiter({ maxRunning: 1, maxWaiting: 4, maxRunningPerCaller: 1, maxWaitingPerCaller: 1 });
 
   constructor(ports: ReplayPorts) {
     this.#ports = ports;
@@ -64,14 +64,19 @@ export class AutomationReplayer {
    * the reason of the signal. The caller has to check that `viewer` may look at all that the plan looks at; what calls would have done is told in
    * the words that `viewer` may read.
    */
-  replay(
+  async replay(
     plan: AutomationPlan,
     principal: Principal,
     { days, viewer, signal }: { readonly days: number } & Pick<ToPlay, 'viewer' | 'signal'>,
   ): Promise<Replay> {
     const endMs = this.#ports.check.clock.now();
     const range = { startMs: endMs - days * DAY_MS, endMs };
-    return this.#limiter.run(() => new PlayedTime(this.#ports, { plan, principal, range, viewer, signal }).play(), signal);
+    const leave = await this.#limiter.enter(viewer, signal);
+    try {
+      return await new PlayedTime(this.#ports, { plan, principal, range, viewer, signal }).play();
+    } finally {
+      leave();
+    }
   }
 }
 

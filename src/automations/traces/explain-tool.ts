@@ -84,7 +84,7 @@ export function explainAutomationTool(runner: AgentRunner, ports: ExplainToolPor
     async ({ agent_id: id, at, limit = DEFAULT_LIMIT }, { principal }) => {
       const atMs = at === undefined ? undefined : momentOf(at, ports);
       const { best, traces } = explain(subjectOf(id, runner), atMs, ports);
-      const view = (moment: Parameters<typeof viewOf>[0]) => viewOf(moment, { principal, ports });
+      const view = (moment: Parameters<typeof viewOf>[0]) => viewOf(moment, { agentId: id, principal, ports });
       const shown = best.map(view).filter((one) => one !== undefined);
       const listed = traces.map(view).filter((one) => one !== undefined);
       const [first = nothingShown(atMs ?? ports.clock.now())] = shown;

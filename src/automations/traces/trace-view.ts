@@ -1,4 +1,4 @@
-import type { Authorizer, Principal } from '../../core/auth/principal.ts';
+import { type Authorizer, isSelfOrDescendant, type Principal } from '../../core/auth/principal.ts';
 import { isoTime } from '../../core/clock.ts';
 import { type Json, type JsonObject, objectOf, objectsOf } from '../../core/json.ts';
 import type { CheckPorts } from '../automation-ports.ts';
@@ -12,6 +12,8 @@ import { outcomeOf } from './trace.ts';
 type NamePorts = Pick<CheckPorts, 'facts' | 'readings'>;
 
 interface Viewer {
+  /** Id of the automation. */
+  readonly agentId: string;
   readonly principal: Principal;
   readonly ports: NamePorts & { readonly authorizer: Authorizer };
 }
@@ -28,8 +30,21 @@ export interface MomentView {
 }
 
 /** Facts that show nothing of what a trigger looks at. */
-const OPEN_FACTS = ['until', 'failures', 'by', 'reason', 'from', 'to', 'cooldown_seconds', 'max_runs_per_hour', 'waited_seconds'];
-const RUN_FACTS = ['code', 'step', 'tool', 'message', 'answer', 'asked', 'given_up', 'waited_for'];
+const OPEN_FACTS = [
+  'given_up',
+  'waited_for',
+  'until',
+  'failures',
+  'by',
+  'reason',
+  'from',
+  'to',
+  'cooldown_seconds',
+  'max_runs_per_hour',
+  'waited_seconds',
+];
+/** What a run did and where it failed. Texts of errors may name devices and their values. */
+const RUN_FACTS = ['code', 'step', 'tool', 'message', 'answer', 'asked'];
 
 /**
  * Returns a moment as a caller may see it; undefined if the caller may see nothing of it: that a trigger nearly fired would tell something
@@ -40,6 +55,8 @@ export function viewOf(moment: Moment, viewer: Viewer): MomentView | undefined {
   const seesTrigger = trigger === undefined || mayLook(trigger, viewer);
   if (!seesTrigger && outcomeOf(cause) === 'not_triggered') return undefined;
   const { unmet: conditions, ...facts } = stored;
+  const seesRun = mayReadRuns(viewer);
+  const isShown = (name: string) => (RUN_FACTS.includes(name) ? seesRun : seesTrigger || OPEN_FACTS.includes(name));
   const all = objectsOf(conditions);
   // An expression may be about the value of the trigger.
   const unmet = all.filter(({ condition }) => {
@@ -47,10 +64,10 @@ export function viewOf(moment: Moment, viewer: Viewer): MomentView | undefined {
     return (seesTrigger || about.type !== 'expression') && mayLook(about, viewer);
   });
   return {
-    moment,
+    moment: seesRun ? moment : withoutRun(moment),
     trigger: trigger && (seesTrigger ? named(trigger, viewer.ports) : { type: trigger.type ?? null }),
     unmet: unmet.map((one) => ({ ...one, condition: named(objectOf(one.condition), viewer.ports) })),
-    facts: seesTrigger ? facts : only(facts, [...OPEN_FACTS, ...RUN_FACTS]),
+    facts: Object.fromEntries(Object.entries(facts).filter(([name]) => isShown(name))),
     isHidden: !seesTrigger || unmet.length < all.length,
   };
 }
@@ -70,8 +87,14 @@ function named(about: JsonObject, ports: NamePorts): JsonObject {
   };
 }
 
-function only(facts: JsonObject, names: readonly string[]): JsonObject {
-  return Object.fromEntries(Object.entries(facts).filter(([name]) => names.includes(name)));
+/** Returns whether a caller may read what the runs did: who may only set the automation off, such as a doorbell, may not. */
+function mayReadRuns({ agentId, principal, ports: { authorizer } }: Viewer): boolean {
+  const isKin = principal.kind === 'agent' && isSelfOrDescendant(agentId, principal.id);
+  return isKin || authorizer.authorize(principal, ['admin:agents']).allowed;
+}
+
+function withoutRun({ runId: _runId, ...moment }: Moment): Moment {
+  return moment;
 }
 
 /** Returns a moment for the answer of the tool. */

@@ -41,7 +41,7 @@ function runSentence(view: MomentView, ports: WordPorts): string {
   const tool = toolText(facts);
   const ran = count === 1 ? `It ran ${atText(atMs, ports)}` : `It ran ${timesText(view, ports)}`;
   const because = `${ran} and stopped because`;
-  const message = typeof facts.message === 'string' ? `: ${facts.message}` : '';
+  const message = messageOf(facts);
   switch (cause) {
     case 'running':
       return `It has been running since ${clockText(atMs, ports)}.`;
@@ -72,6 +72,11 @@ function runSentence(view: MomentView, ports: WordPorts): string {
     default:
       return ended(`${because} ${tool} failed${message}`);
   }
+}
+
+/** Returns the message of an error to be put after a sentence; nothing if the caller may not read it. */
+function messageOf({ message }: JsonObject): string {
+  return typeof message === 'string' ? `: ${message}` : '';
 }
 
 function ended(sentence: string): string {
@@ -105,13 +110,13 @@ function noRunReason({ moment: { cause }, unmet, facts, isHidden }: MomentView, 
     case 'ended':
       return `it has ended: ${facts.reason}`;
     case 'not_resumed':
-      return `it could not be started again with the hub: ${facts.message}`;
+      return `it could not be started again with the hub${messageOf(facts)}`;
     case 'not_observable':
       return 'its permissions no longer show it what it depends on';
     case 'token_ended':
       return 'its permissions have ended';
     case 'disk_refused':
-      return `the hub could not write to its disk: ${facts.message}`;
+      return `the hub could not write to its disk${messageOf(facts)}`;
     case 'clock_not_trusted':
       return 'the hub did not know whether its clock was right';
     case 'late':

@@ -23,3 +23,16 @@ test('a caller learns nothing of sensors and automations that it may not see', a
   expect(codeOf(await fixture.call('replay_automation', { ...draft, permissions: ENOUGH }, stranger))).toBe('PERMISSION_DENIED');
   expect(codeOf(await fixture.call('replay_automation', {}, stranger))).toBe('VALIDATION_ERROR');
 });
+
+test('one agent with many replays leaves room for the replay of somebody else', async () => {
+  const fixture = await startedFixture();
+  const draft = {
+    config: { trigger: { type: 'time', at: '07:30' }, actions: WHEN_HOT.actions ?? [] },
+    permissions: ['device:control:lamp'],
+  };
+  const greedy = fixture.agentWith('greedy', ['agent:replay:house', 'device:control:lamp']);
+  const own = Array.from({ length: 6 }, () => fixture.call('replay_automation', draft, greedy));
+  expect(codeOf(await fixture.call('replay_automation', draft))).toBe('success');
+  const codes = (await Promise.all(own)).map(codeOf);
+  expect(codes.toSorted()).toEqual([...Array.from({ length: 4 }, () => 'RESOURCE_EXCEEDED'), 'success', 'success']);
+});

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { AtmoError } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { type AgentFixture, codeOf, ENOUGH, restarted, resultOf, SENSOR, startedFixture, WHEN_HOT } from '../agent-fixture.ts';
 import { CorrectedClock } from './non-run-generator.ts';
@@ -68,6 +69,21 @@ describe('who asks', () => {
     const answer = resultOf(await explain(fixture, ['agent:configure:auto']));
     expect(answer).toMatchObject({ cause: 'nothing_came', traces: [] });
     expect(answer.facts).toEqual({});
+  });
+
+  test('without making the automation or administering agents learns why a run failed, and no text, tool, step or trace of it', async () => {
+    const fixture = await startedFixture();
+    await fixture.report(20);
+    await fixture.spawn(WHEN_HOT);
+    fixture.onLamp(() => Promise.reject(new AtmoError('CONFLICT', 'Bedroom lamp: brightness is 40 %')));
+    await fixture.report(26);
+    const bell = resultOf(await explain(fixture, ['agent:configure:auto', `sensor:read:${SENSOR}`]));
+    expect(bell).toMatchObject({ outcome: 'ran', cause: 'step_failed', summary: 'It ran at 00:00 and stopped because a step failed.' });
+    expect(bell).not.toHaveProperty('trace_id');
+    expect(bell).not.toHaveProperty('step');
+    expect(JSON.stringify(bell)).not.toMatch(/Bedroom|lamp|CONFLICT/);
+    const admin = resultOf(await explain(fixture, ['agent:configure:auto', 'admin:agents']));
+    expect(admin).toMatchObject({ step: '0', trace_id: expect.any(String), summary: expect.stringContaining('brightness is 40 %') });
   });
 
   test('needs the permission for the automation', async () => {
