@@ -148,17 +148,22 @@ const PLACES: readonly Place[] = [
     ],
   },
   {
+    file: 'src/hub/automations.ts',
+    rows: [
+      [
+        'automations observe everything',
+        'people,\n    authorizer,\n    pipeline,',
+        `people,\n    authorizer: ${PERMISSIVE_AUTHORIZER},\n    pipeline,`,
+      ],
+    ],
+  },
+  {
     file: 'src/hub/hub.ts',
     rows: [
       [
         'calls go on when the hub of their caller is no member any more',
         'services.pipeline.abortCallsOf((caller) => !authenticator.isStillValid(caller));',
         'services.pipeline.abortCallsOf((caller) => caller.id.length < 0 && !authenticator.isStillValid(caller));',
-      ],
-      [
-        'automations observe everything',
-        '      authorizer: auth.authorizer,\n      time',
-        `      authorizer: ${PERMISSIVE_AUTHORIZER},\n      time`,
       ],
       ['the mesh takes every token for valid', 'validity: auth.authenticator,', 'validity: { isStillValid: () => true },'],
       [

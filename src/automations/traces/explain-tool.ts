@@ -15,7 +15,7 @@ import { type MomentView, momentJson, viewOf } from './trace-view.ts';
 import { sentenceOf, sentenceOfAll } from './trace-words.ts';
 
 /** The parts of the hub that explain an automation. */
-export interface ExplainToolPorts extends Omit<CheckPorts, 'house' | 'readings'> {
+export interface ExplainToolPorts extends CheckPorts {
   readonly traces: Pick<TraceLog, 'read'>;
   readonly readings: Pick<ReadingStore, 'current' | 'history'>;
   readonly house: HouseState;

@@ -38,7 +38,7 @@ const MAX_NAMES = 4;
 const UNDO = /^hub:undo@/;
 /** Tools of the hub itself that change nothing. The page calls them all the time to show its lists. */
 const OWN_READ =
-  /^(?:hub|core):(?:(?:list|read|show|get|find|search|describe|verify|preview|export)_|network_topology|push_key|audit_head|device_diagnostics|check_|recognised_devices)/;
+  /^(?:hub|core):(?:(?:list|read|show|get|find|search|describe|verify|preview|export)_|network_topology|push_key|audit_head|device_diagnostics|check_|convert_|explain_|replay_|recognised_devices)/;
 
 /**
  * Returns what happened, newest first, from rows of the audit log, newest first. A call has a row before it runs and one after it, which
