@@ -26,7 +26,6 @@ import {
   idPartOf,
   requireAgentCapacity,
   requireAutomation,
-  requireEditor,
   requireFree,
   requireMaker,
   requireOwnPermissions,
@@ -42,7 +41,8 @@ import {
   nextVersion,
   type Version,
 } from './version-store.ts';
-import { definitionHash, requireAccepted, sortedPermissions } from './versions/definition.ts';
+import { definitionHash, requireAccepted } from './versions/definition.ts';
+import { checkEdit } from './versions/edit-checks.ts';
 
 /** The parts of the hub against which automations are checked, and those that they use. */
 export type AgentParts = DefinitionPorts &
@@ -110,7 +110,11 @@ export class AgentRunner implements Service {
   async start(): Promise<void> {
     this.#agents.load();
     this.#unsubscribe = this.#parts.tokens.onRevoked((tokenId) => this.#onRevoked(tokenId));
-    for (const record of this.#agents.living()) this.#resume(record);
+    for (const { id } of this.#agents.living()) {
+      const record = this.#agents.get(id);
+      // What is settled for one agent may end others that come from it.
+      if (record && isLiving(record)) this.#resume(record);
+    }
     for (const { automation } of this.#running.values()) automation?.deliver({ type: 'hub_start' });
   }
 
@@ -194,14 +198,11 @@ export class AgentRunner implements Service {
    */
   edit(id: string, edit: AutomationEdit, by: Principal): EditOutcome {
     const before = this.#requireLiving(id);
-    requireAutomation(before, 'be edited: what it does stands elsewhere');
-    requireMaker(before, by, { verb: 'edit', authorizer: this.#parts.authorizer });
-    requireEditor(before, by, this.#parts.people);
-    const permissions = sortedPermissions(edit.permissions ?? before.permissions);
-    requireOwnPermissions(permissions, by);
-    const { config, plan } = checkDefinition({ type: before.type, config: edit.config }, { ...by, id, permissions }, this.#parts);
-    requireAccepted({ config, permissions }, edit.accepted);
-    if (definitionHash({ config, permissions }) === definitionHash(before)) return { record: before, isChanged: false };
+    const { config, permissions, plan } = checkEdit({ before, edit, by }, this.#parts);
+    if (definitionHash({ config, permissions }) === definitionHash(before)) {
+      this.#renewal.endSuperseded(before);
+      return { record: before, isChanged: false };
+    }
     const version = nextVersion(before, { by: by.id, note: edit.note, atMs: this.#parts.clock.now() });
     // The old version is kept first. The present one is part of the record, which one write replaces.
     this.#agents.versions.keep(before);
@@ -212,6 +213,7 @@ export class AgentRunner implements Service {
     );
     this.#stop(id);
     this.#begin(edited, before.disabled ? undefined : plan);
+    this.#renewal.endSuperseded(edited);
     return { record: edited, isChanged: true };
   }
 

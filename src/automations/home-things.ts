@@ -51,11 +51,16 @@ export class HomeThings {
 
   /**
    * Returns the id of what the caller means by an id or a name. Throws DEVICE_NOT_FOUND, SENSOR_NOT_FOUND or AMBIGUOUS_DEVICE; the error is
-   * the same whether a thing does not exist or the caller may not see it. A scene that is not known keeps its text.
+   * the same whether a thing does not exist or the caller may not see it. A scene that is unknown, or that the caller may not see, keeps its text.
    */
   idOf(kind: ThingKind, text: string, caller: CallerRights): string {
-    if (kind === 'scene') return this.#parts.scenes.find(text)?.id ?? text;
+    if (kind === 'scene') return this.#sceneId(text, caller) ?? text;
     return kind === 'device' ? this.#devices.resolve(text, caller) : resolveSensor(text, this.#parts.readings.sensors(), caller);
+  }
+
+  #sceneId(text: string, caller: CallerRights): string | undefined {
+    const id = this.#parts.scenes.find(text)?.id;
+    return id !== undefined && caller.canSee(`scene:read:${id}`) ? id : undefined;
   }
 
   /** Returns the name of today of what has the id; undefined if nothing has it. */

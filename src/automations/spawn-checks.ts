@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { PeopleDirectory } from '../core/auth/people.ts';
 import { excessPermissions } from '../core/auth/permission.ts';
 import { AGENT_NAME, type Authorizer, type Principal, rootAgentOf, type TokenAuthority } from '../core/auth/principal.ts';
 import type { Clock } from '../core/clock.ts';
@@ -68,17 +67,6 @@ export function requireMaker(
   if (isOwners || by.id === parent) return;
   const who = parent === undefined ? 'the owner' : `${parent}, whose token it comes from,`;
   throw new AtmoError('PERMISSION_DENIED', `Only ${who} can ${verb} ${id}`);
-}
-
-/** Throws PERMISSION_DENIED for an agent that edits what a person accepted: the person would not see the change. */
-export function requireEditor(
-  { id, accepted }: Pick<AgentRecord, 'id' | 'accepted'>,
-  by: Principal,
-  people: Pick<PeopleDirectory, 'personOf'>,
-): void {
-  if (!accepted || people.personOf(by)) return;
-  const what = `${accepted.by} accepted ${id} as it is; an agent proposes a change with propose_automation and replaces`;
-  throw new AtmoError('PERMISSION_DENIED', what);
 }
 
 const MAX_AGENTS = 64;

@@ -1,4 +1,5 @@
-import { OWNER, type Principal, type TokenAuthority } from '../core/auth/principal.ts';
+import { excessPermissions } from '../core/auth/permission.ts';
+import { OWNER, type Principal, type TokenAuthority, type TokenRecord } from '../core/auth/principal.ts';
 import type { Clock, TrustedTime } from '../core/clock.ts';
 import { AtmoError, toAtmoError } from '../core/errors.ts';
 import { atWallTime } from '../core/local-time.ts';
@@ -55,51 +56,45 @@ export class TokenRenewal {
   }
 
   /**
-   * Issues a token that `by` vouches for, and stores it with what else changes. Then ends the earlier token, unless a run uses it or other tokens come from it:
-   * those end with the agent or by themselves. Throws STORAGE_FAILED if the disk refuses; the agent then keeps its token.
+   * Issues a token that `by` vouches for, and stores it with what else changes. Then ends the earlier tokens as `endSuperseded` does. Throws
+   * VALIDATION_ERROR or PERMISSION_DENIED if there can be no such token, and STORAGE_FAILED if the disk refuses; the agent then keeps its token.
    */
-  renew(before: AgentRecord, { ttlMs, renewsItself, revise = unchanged }: Renewal, by: Principal = OWNER): AgentRecord {
-    const { agents, tokens } = this.#parts;
-    const revised = revise(before);
-    agents.put({ ...before, renewing: { tokenIdsBefore: this.#tokenIdsOf(before.id) } });
-    const issued = tokens.issue({ agentId: before.id.split('/').at(-1) ?? before.id, permissions: revised.permissions, ttlMs }, by);
-    const facts = issued.principal.token;
-    if (!facts) throw new AtmoError('INTERNAL_ERROR', 'The issued token has no facts');
-    const { renewsItself: _renews, reason: _reason, ended: _ended, ...rest } = revised;
-    const renewed: AgentRecord = {
-      ...rest,
-      status: revised.status === 'expired' ? 'active' : revised.status,
-      expiresAtMs: facts.expiresAtMs,
-      ...(renewsItself && { renewsItself }),
-      tokenId: facts.id,
-      formerTokenIds: this.#valid([...(before.formerTokenIds ?? []), before.tokenId]),
-      chain: facts.chain,
-      token: issued.token,
-    };
+  renew(before: AgentRecord, renewal: Renewal, by: Principal = OWNER): AgentRecord {
+    const renewed = this.#exchange(before, renewal, by);
     try {
-      agents.put(renewed);
-    } catch (error) {
-      agents.remember(before);
-      tokens.revoke(facts.id);
-      throw error;
+      this.endSuperseded(renewed);
+    } catch (thrown) {
+      this.#logOutstanding(renewed.id, thrown);
     }
-    if (!renewed.running) this.#endChildless(renewed);
     return renewed;
   }
 
   /**
-   * Stores a changed record of an agent whose end stays. If its permissions are others, it gets a new token with these in the same write, and
-   * the earlier token ends. `by` vouches for the new one.
+   * Stores a changed record of an agent whose end stays. If its permissions are others, it gets a new token with these in the same write, for
+   * which `by` vouches. The caller lets the agent begin with it, and then ends the earlier tokens with `endSuperseded`.
    */
   revise(before: AgentRecord, revise: (record: AgentRecord) => AgentRecord, by: Principal): AgentRecord {
     const revised = revise(before);
     if (String(revised.permissions) !== String(before.permissions)) {
       const leftMs = Math.max(before.expiresAtMs - this.#parts.clock.now(), LEAST_LIFE_MS);
       const lifetime = lifetimeOf(before.renewsItself ? undefined : leftMs, before);
-      return this.renew(before, { ...lifetime, revise }, before.parent === undefined ? OWNER : by);
+      return this.#exchange(before, { ...lifetime, revise }, before.parent === undefined ? OWNER : by);
     }
     this.#parts.agents.put(revised);
     return revised;
+  }
+
+  /**
+   * Ends those earlier tokens of an agent that permit more than it may do now, with all that comes from them, and those that neither a run uses
+   * nor other tokens come from. Throws STORAGE_FAILED if one of them would be valid again after a restart; the call can be repeated.
+   */
+  endSuperseded(record: AgentRecord): void {
+    const former = (record.formerTokenIds ?? []).flatMap((id) => this.#parts.tokens.find(id) ?? []);
+    if (former.length === 0) return;
+    const parents = this.#tokensWithChildren();
+    const isNeeded = ({ id, permissions }: TokenRecord) =>
+      excessPermissions(permissions, record.permissions).length === 0 && (record.running !== undefined || parents.has(id));
+    this.#revokeAll(former.filter((token) => !isNeeded(token)).map(({ id }) => id));
   }
 
   /** Renews the token of an automation without end. Returns the unchanged record if the time is not trusted or the renewal fails. */
@@ -126,34 +121,96 @@ export class TokenRenewal {
     return renewsItself === true && expiresAtMs - RENEW_BEFORE_MS <= this.#parts.clock.now();
   }
 
-  /** Ends what a renewal left behind that a crash interrupted: a token that no record names. Returns the record without the renewal. */
+  /** Ends what a crash left: tokens of a renewal that no record names, and earlier ones. Returns the record without the renewal. */
   settle(record: AgentRecord): AgentRecord {
-    const { agents, tokens } = this.#parts;
-    const { renewing, ...settled } = record;
-    if (!renewing) return record;
-    for (const id of this.#tokenIdsOf(record.id)) if (!renewing.tokenIdsBefore.includes(id)) tokens.revoke(id);
-    agents.put(settled);
+    const settled = this.#undone(record);
+    this.endSuperseded(settled);
     return settled;
   }
 
   /** Ends the earlier tokens of an agent whose time is over: a person may have given it an earlier end than these have. */
   endFormer({ id, formerTokenIds = [] }: Pick<AgentRecord, 'id' | 'formerTokenIds'>): void {
     try {
-      for (const tokenId of formerTokenIds) this.#parts.tokens.revoke(tokenId);
+      this.#revokeAll(formerTokenIds);
     } catch (thrown) {
-      this.#parts.logger.error('agent.end_not_stored', { agent_id: id, problem: toAtmoError(thrown).message });
+      this.#logOutstanding(id, thrown);
     }
   }
 
-  /** Ends the earlier tokens of an agent from which no other token comes. */
-  #endChildless({ id, formerTokenIds = [] }: AgentRecord): void {
+  /** Gives the agent a new token in one write, or leaves it as it was. */
+  #exchange({ renewing: _, ...before }: AgentRecord, renewal: Renewal, by: Principal): AgentRecord {
+    const { agents } = this.#parts;
+    const begun = { ...before, renewing: { tokenIdsBefore: this.#tokenIdsOf(before.id) } };
+    agents.put(begun);
+    try {
+      const renewed = this.#renewed(before, renewal, by);
+      agents.put(renewed);
+      return renewed;
+    } catch (error) {
+      agents.remember(before);
+      this.#undoLater(begun);
+      throw error;
+    }
+  }
+
+  #renewed(before: AgentRecord, { ttlMs, renewsItself, revise = unchanged }: Renewal, by: Principal): AgentRecord {
+    const { renewsItself: _renews, reason: _reason, ended: _ended, ...rest } = revise(before);
+    const agentId = before.id.split('/').at(-1) ?? before.id;
+    const { token, principal } = this.#parts.tokens.issue({ agentId, permissions: rest.permissions, ttlMs }, by);
+    const { token: facts } = principal;
+    if (!facts) throw new AtmoError('INTERNAL_ERROR', 'The issued token has no facts');
+    return {
+      ...rest,
+      status: rest.status === 'expired' ? 'active' : rest.status,
+      expiresAtMs: facts.expiresAtMs,
+      ...(renewsItself && { renewsItself }),
+      tokenId: facts.id,
+      formerTokenIds: this.#valid([...(before.formerTokenIds ?? []), before.tokenId]),
+      chain: facts.chain,
+      token,
+    };
+  }
+
+  /** Undoes a renewal that failed. If the disk refuses, the next start does it: the renewal still stands there. */
+  #undoLater(begun: AgentRecord): void {
+    try {
+      this.#undone(begun);
+    } catch (thrown) {
+      this.#logOutstanding(begun.id, thrown);
+    }
+  }
+
+  /** Ends the tokens of a renewal that did not come to its end. The token that the record has is never one of them. */
+  #undone(record: AgentRecord): AgentRecord {
+    const { renewing, ...settled } = record;
+    if (!renewing) return record;
+    const known = [...renewing.tokenIdsBefore, record.tokenId];
+    this.#revokeAll(this.#tokenIdsOf(record.id).filter((id) => !known.includes(id)));
+    this.#parts.agents.put(settled);
+    return settled;
+  }
+
+  /** Revokes each of the tokens, also if the disk refuses one of them, which is thrown then. */
+  #revokeAll(ids: readonly string[]): void {
+    const problems = ids.flatMap((id) => {
+      try {
+        this.#parts.tokens.revoke(id);
+        return [];
+      } catch (thrown) {
+        return [thrown];
+      }
+    });
+    if (problems.length > 0) throw problems[0];
+  }
+
+  #logOutstanding(id: string, thrown: unknown): void {
+    this.#parts.logger.error('agent.end_not_stored', { agent_id: id, problem: toAtmoError(thrown).message });
+  }
+
+  #tokensWithChildren(): ReadonlySet<string | undefined> {
     const nowMs = this.#parts.clock.now();
-    const parents = new Set(
-      this.#parts.tokens
-        .list()
-        .flatMap(({ parent, revokedAtMs, expiresAtMs }) => (revokedAtMs === undefined && expiresAtMs > nowMs ? [parent] : [])),
-    );
-    this.endFormer({ id, formerTokenIds: formerTokenIds.filter((tokenId) => !parents.has(tokenId)) });
+    const isValid = ({ revokedAtMs, expiresAtMs }: TokenRecord) => revokedAtMs === undefined && expiresAtMs > nowMs;
+    return new Set(this.#parts.tokens.list().flatMap((token) => (isValid(token) ? [token.parent] : [])));
   }
 
   #tokenIdsOf(agentId: string): readonly string[] {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Principal } from '../../src/core/auth/principal.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { makeTool } from '../calls/pipeline-fixture.ts';
 import { makeDevice } from '../http/http-fixture.ts';
@@ -130,6 +131,18 @@ describe('an automation is bound to ids', () => {
     expect(await problemOf('switch')).toBe(await problemOf('no-such'));
     expect(await problemOf('Wall switch')).toBe(await problemOf('No such one'));
     expect(await problemOf('switch')).toContain('DEVICE_NOT_FOUND');
+  });
+
+  test('the name of a scene that the caller may not see stays a name, as that of one that does not exist', async () => {
+    const fixture = await namedHome();
+    const answerTo = async (by: Principal, scene: string) => {
+      const text = `trigger: {type: scene, scene_id: ${scene}}\nactions: [{type: wait, seconds: 1}]`;
+      const answer = resultOf(await fixture.call('hub:convert_automation', { text, permissions: ['scene:read:*'] }, by));
+      return JSON.stringify(answer).replaceAll(scene, 'X');
+    };
+    const [eve, kim] = [fixture.agentWith('eve', ['agent:spawn']), fixture.agentWith('kim', ['agent:spawn', 'scene:read:*'])];
+    expect(await answerTo(eve, 'Cosy evening')).toBe(await answerTo(eve, 'No such'));
+    expect(await answerTo(kim, 'Cosy evening')).toContain('"scene_id":"evening"');
   });
 
   test('a name is shown only to who may see the thing', async () => {

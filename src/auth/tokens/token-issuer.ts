@@ -89,8 +89,10 @@ export class TokenIssuer implements TokenAuthority {
   revoke(tokenId: string): boolean {
     const record = this.#ports.records.get(tokenId);
     // If an agent signed the token itself, there is no record. The revocation is then stored for the longest lifetime of a token.
-    if (!this.#ports.revocations.revoke(tokenId, record?.expiresAtMs ?? this.#ports.time.now() + MAX_TTL_MS)) return false;
-    if (record) this.#ports.records.save({ ...record, revokedAtMs: this.#ports.time.now() });
+    const isNew = this.#ports.revocations.revoke(tokenId, record?.expiresAtMs ?? this.#ports.time.now() + MAX_TTL_MS);
+    // After a crash in between, the record does not say yet that the token has ended.
+    if (record && record.revokedAtMs === undefined) this.#ports.records.save({ ...record, revokedAtMs: this.#ports.time.now() });
+    if (!isNew) return false;
     this.#ports.events.emit('token.revoked', tokenId, record ? { agent_id: record.agentId } : {});
     return true;
   }

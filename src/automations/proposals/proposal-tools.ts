@@ -153,6 +153,7 @@ function acceptTool({ proposals }: ProposalToolPorts): RegisteredTool {
       permissions: ['agent:spawn'],
       hasSideEffects: true,
       isDestructive: true,
+      ruledLike: ['spawn_agent'],
       timeoutMs: 10_000,
       tags: ['automation', 'proposal', 'approve'],
       parameters: {

@@ -20,7 +20,15 @@ const OF_AUTOMATION = {
   permissions: ['agent:configure:{agent_id}'],
   preferLocal: true,
 } as const;
-const CHANGES = { ...OF_AUTOMATION, hasSideEffects: true, isIdempotent: true, timeoutMs: 10_000 } as const;
+const CHANGES = {
+  ...OF_AUTOMATION,
+  hasSideEffects: true,
+  isIdempotent: true,
+  isDestructive: true,
+  timeoutMs: 10_000,
+  // An edit can make of an automation whatever a new one could be.
+  ruledLike: ['spawn_agent'],
+} as const;
 const READS = { ...OF_AUTOMATION, hasSideEffects: false } as const;
 
 const agentId = p.string({ description: 'Id of the automation, as list_automations tells it', minLength: 1, maxLength: 256 });
