@@ -1,4 +1,3 @@
-import type { PeopleDirectory } from '../core/auth/people.ts';
 import {
   type IssuedToken,
   isSelfOrDescendant,
@@ -16,7 +15,6 @@ import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import type { ReferringText } from '../tools/names/name-references.ts';
 import { type AgentRecord, type AgentStatus, AgentStore, type AgentType, type EndCause, isLiving } from './agent-store.ts';
 import { Automation, type AutomationPorts } from './automation.ts';
-import type { DefinitionPorts } from './automation-ports.ts';
 import { parseAutomation, parseParameters, planOrNone, withParameter } from './plan/parse-automation.ts';
 import type { AutomationPlan } from './plan/plan-schema.ts';
 import type { AskingStep } from './run/run-story.ts';
@@ -42,15 +40,14 @@ import {
   type Version,
 } from './version-store.ts';
 import { definitionHash, requireAccepted } from './versions/definition.ts';
-import { checkEdit } from './versions/edit-checks.ts';
+import { checkEdit, type EditPorts } from './versions/edit-checks.ts';
 
 /** The parts of the hub against which automations are checked, and those that they use. */
-export type AgentParts = DefinitionPorts &
+export type AgentParts = EditPorts &
   Omit<AutomationPorts, 'agents' | 'events' | 'index' | 'onTokenEnded'> & {
     readonly events: EventBus;
     readonly store: KeyValueStore;
     readonly tokens: TokenAuthority;
-    readonly people: Pick<PeopleDirectory, 'personOf'>;
   };
 
 /** Longest body of a webhook, in characters of JSON. */
@@ -97,6 +94,7 @@ export class AgentRunner implements Service {
       store: parts.store,
       tokens: parts.tokens,
       people: parts.people,
+      edits: parts.edits,
       agents: this.#agents,
       index: new EventIndex(parts.events),
       timeZone: parts.timeZone,

@@ -16,6 +16,7 @@ import { AutomationTracer } from './traces/automation-tracer.ts';
 import type { TraceLog } from './traces/trace-log.ts';
 import { createWatch } from './triggers/create-watch.ts';
 import type { Delivery, Firing, Watch, WatchListener, WatchPorts } from './triggers/watch.ts';
+import { authorsOf } from './version-store.ts';
 
 /** Maximum milliseconds that a firing waits for the previous run or the cooldown. A firing that would have to wait longer is dropped. */
 const MAX_WAIT_MS = 60_000;
@@ -273,10 +274,11 @@ export class Automation {
     }
   }
 
-  #principal({ token }: AgentRecord): Principal | undefined {
+  #principal(record: AgentRecord): Principal | undefined {
+    const { token } = record;
     if (token === undefined) return undefined;
     try {
-      return this.#ports.tokens.principalOf(token);
+      return { ...this.#ports.tokens.principalOf(token), authors: authorsOf(record, this.#ports.agents) };
     } catch (thrown) {
       const { code, message } = toAtmoError(thrown);
       this.#ports.onTokenEnded(this.#id, code, message);

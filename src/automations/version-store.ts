@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, objectsOf } from '../core/json.ts';
+import { isJsonObject, type JsonObject } from '../core/json.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import { copyJson } from '../tools/schema/plain-json.ts';
 import type { AgentRecord } from './agent-store.ts';
@@ -36,37 +36,60 @@ export class VersionStore {
   /** Returns the versions of an automation, the newest first: the present one and those before it. */
   of(record: AgentRecord): readonly Version[] {
     const present = presentVersion(record);
-    return [present, ...this.#former(record).filter(({ number }) => number < present.number)];
+    const isKept = ({ number }: Version) => number < present.number && number > present.number - MAX_VERSIONS;
+    const former = SLOTS.flatMap((slot) => this.#former(record, slot) ?? []).filter(isKept);
+    return [present, ...former.sort((a, b) => b.number - a.number)];
   }
 
-  /** Stores the present version as a former one, before a new one replaces it. Throws STORAGE_FAILED. */
+  /** Stores the present version as a former one, before a new one replaces it: one write of one version. Throws STORAGE_FAILED. */
   keep(record: AgentRecord): void {
-    const versions = this.of(record).slice(0, MAX_VERSIONS - 1);
-    this.#store.set(SPACE, record.id, copyJson({ createdAtMs: record.createdAtMs, versions }));
+    const version = presentVersion(record);
+    const slot = version.number % MAX_VERSIONS;
+    this.#store.set(SPACE, keyOf(record.id, slot), copyJson({ createdAtMs: record.createdAtMs, version }));
   }
 
   forget(id: string): void {
-    this.#store.delete(SPACE, id);
+    for (const slot of SLOTS) if (this.#store.get(SPACE, keyOf(id, slot)) !== undefined) this.#store.delete(SPACE, keyOf(id, slot));
   }
 
   /** Forgets the versions of all agents but these. */
   forgetOthers(ids: ReadonlySet<string>): void {
-    for (const { key } of this.#store.entries(SPACE)) if (!ids.has(key)) this.forget(key);
+    for (const { key } of this.#store.entries(SPACE)) if (!ids.has(key.split(' ', 1)[0] ?? '')) this.#store.delete(SPACE, key);
   }
 
-  /** Returns what is stored about this very agent: one that ended before may have had the same id. */
-  #former({ id, createdAtMs }: AgentRecord): readonly Version[] {
-    const stored = this.#store.get(SPACE, id);
-    if (!isJsonObject(stored) || stored.createdAtMs !== createdAtMs) return [];
+  /** Returns a version of this very agent: one that ended before may have had the same id. */
+  #former({ id, createdAtMs }: AgentRecord, slot: number): Version | undefined {
+    const stored = this.#store.get(SPACE, keyOf(id, slot));
+    if (!isJsonObject(stored) || stored.createdAtMs !== createdAtMs || !isJsonObject(stored.version)) return undefined;
     // The cast is safe because only this class writes versions.
-    return objectsOf(stored.versions) as readonly (JsonObject & Version)[];
+    return stored.version as JsonObject & Version;
   }
+}
+
+/** The places for versions of one automation. A new version goes to the place of the oldest. */
+const SLOTS = Array.from({ length: MAX_VERSIONS }, (_, slot) => slot);
+
+function keyOf(id: string, slot: number): string {
+  return `${id} ${slot}`;
 }
 
 /** Returns the present version of an automation, with the values that its parameters have now. */
 export function presentVersion({ config, permissions, version, createdAtMs, parent }: AgentRecord): Version {
   const first: VersionFacts = { number: 1, atMs: createdAtMs, by: parent ?? 'owner' };
   return { ...(version ?? first), config, permissions };
+}
+
+/**
+ * Returns the ids of those who wrote what an automation does: who made the present version, or accepted it, and the same for the automations from
+ * which it comes.
+ */
+export function authorsOf(
+  { version, accepted, parent }: Pick<AgentRecord, 'version' | 'accepted' | 'parent'>,
+  agents: { get(id: string): AgentRecord | undefined },
+): readonly string[] {
+  const author = version?.by ?? accepted?.by;
+  const above = parent === undefined ? undefined : agents.get(parent);
+  return [...new Set([...(author === undefined ? [] : [author]), ...(above ? authorsOf(above, agents) : [])])].sort();
 }
 
 /** Returns the facts of the version after the present one. */

@@ -29,6 +29,9 @@ const REPLAYS = { burst: 6, perSecond: 0.1 } as const;
 /** Rate at which one caller has texts of automations read. The page does it after each pause of who writes. */
 const CONVERSIONS = { burst: 20, perSecond: 1 } as const;
 
+/** Rate of edits of one agent with all that comes from it: sixty an hour, thirty of them at once. The owner has no limit. */
+const EDITS = { burst: 30, perSecond: 1 / 60 } as const;
+
 interface AutomationOptions {
   /** The scenes of the home; undefined if Matter is off. */
   readonly scenes: Pick<SceneStore, 'get' | 'find'> | undefined;
@@ -77,6 +80,7 @@ export async function openAutomations(
     questions,
     tokens,
     people,
+    edits: new TokenRateLimiter(clock, { defaultRate: EDITS }),
     authorizer,
     pipeline,
     registry,

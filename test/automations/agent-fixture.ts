@@ -1,4 +1,5 @@
 import { GrantAuthorizer } from '../../src/auth/grant-authorizer.ts';
+import { TokenRateLimiter } from '../../src/auth/tokens/token-rate-limiter.ts';
 import { AgentRunner } from '../../src/automations/agent-runner.ts';
 import { agentTools } from '../../src/automations/agent-tools.ts';
 import { type CheckPorts, NO_DEVICE_VALUES } from '../../src/automations/automation-ports.ts';
@@ -151,6 +152,7 @@ export async function agentFixture({
   };
   const runner: AgentRunner = new AgentRunner({
     people,
+    edits: new TokenRateLimiter(clock, { defaultRate: { burst: 30, perSecond: 1 / 60 } }),
     things,
     house,
     questions: asked.questions,

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { OWNER, type Principal } from '../../src/core/auth/principal.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { isDestructive } from '../../src/tools/definition/tool-definition.ts';
+import { makeApprovals } from '../auth/approvals/approval-fixture.ts';
 import { settled } from '../calls/pipeline-fixture.ts';
 import { type AgentFixture, codeOf, ENOUGH, restarted, SENSOR, startedFixture, WHEN_HOT } from './agent-fixture.ts';
 
@@ -105,6 +107,103 @@ describe('an edit that is refused', () => {
     expect(codeOf(await fixture.call('renew_agent', { agent_id: 'parent/auto', ttl_seconds: 3_600 }, parent))).toBe('success');
     const { tokenId } = recordOf(fixture, 'parent/auto');
     expect(recordOf(await restarted(fixture), 'parent/auto')).toMatchObject({ status: 'active', tokenId });
+  });
+});
+
+describe('an automation of the owner that somebody else edits', () => {
+  const MORE = [...ENOUGH, 'device:control:switch'];
+  const editing = ['admin:agents', 'agent:configure:auto', ...MORE];
+  const edit = (fixture: AgentFixture, permissions: readonly string[], by?: Principal) =>
+    fixture.call('edit_automation', { agent_id: 'auto', config: WAIT_ONLY, permissions: [...permissions] }, by);
+
+  test('gets no more permissions from an agent, whose own end and limits its token would not have', async () => {
+    const fixture = await startedFixture();
+    await fixture.spawn(WHEN_HOT);
+    const manager = fixture.agentWith('manager', editing, 60_000);
+    expect(codeOf(await edit(fixture, MORE, manager))).toBe('PERMISSION_DENIED');
+    await edit(fixture, MORE);
+    await edit(fixture, ENOUGH);
+    expect(codeOf(await fixture.call('roll_back_automation', { agent_id: 'auto', version: 2 }, manager))).toBe('PERMISSION_DENIED');
+    expect(recordOf(fixture).permissions).toEqual([...ENOUGH].sort());
+    expect(codeOf(await edit(fixture, SENSOR_ALONE, manager))).toBe('success');
+  });
+
+  test('gets more from a person, unless the login of the person is bounded', async () => {
+    const fixture = await startedFixture();
+    await fixture.spawn(WHEN_HOT);
+    const limited = { agentId: 'ann', permissions: editing, ttlMs: 60_000, rateLimit: { calls: 30, seconds: 3_600 } };
+    expect(codeOf(await edit(fixture, MORE, fixture.issuer.issue(limited, OWNER).principal))).toBe('PERMISSION_DENIED');
+    expect(codeOf(await edit(fixture, MORE, fixture.agentWith('ann', editing)))).toBe('success');
+  });
+
+  test('asks for approvals that its author cannot give, and the owner can', async () => {
+    const desk = await makeApprovals();
+    const [ann, owner] = [await desk.enrol('ann'), await desk.enrol('owner')];
+    const fixture = await startedFixture({ clock: desk.clock, approvals: desk.queue });
+    await fixture.spawn(WHEN_HOT);
+    const config = { ...WHEN_HOT, actions: [{ tool: 'matter:lamp_unlock' }] };
+    await fixture.call('edit_automation', { agent_id: 'auto', config }, fixture.agentWith('ann', editing));
+    await fixture.report(20);
+    await fixture.report(26);
+    const [waiting] = desk.queue.list();
+    if (!waiting) throw new Error('nothing waits');
+    await expect(desk.say(waiting.view, ann)).rejects.toThrow('ann cannot approve what auto asks for, because ann wrote what it does');
+    await expect(desk.say(waiting.view, owner)).resolves.toMatchObject({ state: 'approved' });
+  });
+
+  test('asks anew after an edit: what an earlier version asked for is no request of the new author', async () => {
+    const desk = await makeApprovals();
+    const ann = await desk.enrol('ann');
+    const fixture = await startedFixture({ clock: desk.clock, approvals: desk.queue });
+    const config = { ...WHEN_HOT, actions: [{ tool: 'matter:lamp_unlock' }] };
+    await fixture.spawn(config);
+    for (const change of [undefined, { cooldown_seconds: 1 }]) {
+      if (change)
+        await fixture.call('edit_automation', { agent_id: 'auto', config: { ...config, ...change } }, fixture.agentWith('ann', editing));
+      await fixture.report(20);
+      await fixture.report(26);
+    }
+    for (const { view } of desk.queue.list()) await desk.say(view, ann).catch(() => undefined);
+    for (const { type, subject, data } of desk.heard.splice(0)) fixture.events.emit(type, subject, data);
+    await settled();
+    expect(desk.queue.list()).toHaveLength(2);
+    expect(fixture.calls).toEqual([]);
+  });
+});
+
+describe('edits are bounded', () => {
+  const limit = (above: number): JsonObject => ({ ...WHEN_HOT, trigger: { type: 'reading', sensor_id: SENSOR, above } });
+
+  test('an agent with all that comes from it makes thirty at once and sixty an hour, whatever its token says', async () => {
+    const fixture = await startedFixture();
+    const permissions = ['agent:spawn', 'agent:configure:busy/*', ...ENOUGH];
+    const fast = { agentId: 'busy', permissions, ttlMs: 7_200_000, rateLimit: { calls: 10_000, seconds: 1 } };
+    const busy = fixture.issuer.issue(fast, OWNER).principal;
+    await fixture.spawn(limit(1), {}, busy);
+    const edits = async (count: number) => {
+      const codes: string[] = [];
+      for (let index = 0; index < count; index++) {
+        codes.push(codeOf(await fixture.call('edit_automation', { agent_id: 'busy/auto', config: limit(2 + (index % 2)) }, busy)));
+      }
+      return codes.filter((code) => code === 'success').length;
+    };
+    expect(await edits(40)).toBe(30);
+    fixture.clock.advance(600_000);
+    expect(await edits(20)).toBe(10);
+  });
+
+  test('each is one write of one version, however many are kept', async () => {
+    const fixture = await startedFixture();
+    await fixture.spawn(limit(1));
+    const written: string[] = [];
+    const set = fixture.store.set.bind(fixture.store);
+    fixture.store.set = (...args) => {
+      if (args[0] === 'agents.versions') written.push(JSON.stringify(args[2]));
+      set(...args);
+    };
+    for (let above = 2; above <= 30; above++) await fixture.call('edit_automation', { agent_id: 'auto', config: limit(above) });
+    expect(written).toHaveLength(29);
+    expect(Math.max(...written.map(({ length }) => length))).toBeLessThan(1_000);
   });
 });
 

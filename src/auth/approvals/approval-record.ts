@@ -26,6 +26,8 @@ export interface Requester {
   readonly keys: readonly string[];
   /** Absent for the owner and the hub itself, and in records of earlier versions. */
   readonly tokenId?: string;
+  /** Ids of those who wrote what an automation calls. Absent if nobody but its maker did. */
+  readonly authors?: readonly string[];
   /** True for an application to which a person gave access by OAuth, and not for what comes from its token. */
   readonly isApplication?: true;
 }
@@ -83,20 +85,29 @@ export function recordOf(request: ApprovalRequest, circumstances: Circumstances)
   };
 }
 
-function requesterOf({ kind, id, token }: Principal): Requester {
+function requesterOf({ kind, id, token, authors = [] }: Principal): Requester {
   return {
     kind,
     id,
     keys: token?.keys ?? [],
+    ...(authors.length > 0 && { authors }),
     ...(token && { tokenId: token.id }),
     ...(token?.grant !== undefined && { isApplication: true }),
   };
 }
 
-/** Returns whether the requester or one of its ancestors has the person's name. Returns false for calls of the owner. */
+/**
+ * Returns whether the requester, or somebody who wrote what it calls, has the person's name or comes from the person. Returns false for calls of
+ * the owner, who also approves what the owner wrote.
+ */
 export function isOwnRequest({ requester }: Pick<ApprovalRecord, 'requester'>, person: string): boolean {
   if (requester.kind === 'owner' && person === 'owner') return false;
-  return isSelfOrDescendant(requester.id, person);
+  return isSelfOrDescendant(requester.id, person) || isWrittenBy({ requester }, person);
+}
+
+/** Returns whether the person, or what acts under the person's login, wrote what an automation calls. */
+export function isWrittenBy({ requester: { authors = [] } }: Pick<ApprovalRecord, 'requester'>, person: string): boolean {
+  return person !== 'owner' && authors.some((author) => isSelfOrDescendant(author, person));
 }
 
 /** Returns the `principalKey` of the requester. */
@@ -112,7 +123,8 @@ export function matchesRequest(
   record: Pick<ApprovalRecord, 'tool' | 'callHash' | 'effects' | 'requester'>,
   request: ApprovalRequest,
 ): boolean {
-  const isSameCall = record.tool === request.toolId && record.callHash === request.callHash;
+  const hasSameAuthors = String(record.requester.authors ?? []) === String(request.principal.authors ?? []);
+  const isSameCall = hasSameAuthors && record.tool === request.toolId && record.callHash === request.callHash;
   return isSameCall && requesterKey(record) === principalKey(request.principal) && reach(record.effects) === reach(request.effects);
 }
 

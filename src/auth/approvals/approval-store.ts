@@ -27,6 +27,7 @@ import {
   answersTo,
   type GivenAnswer,
   isOwnRequest,
+  isWrittenBy,
   matchesRequest,
   recordOf,
   requesterKey,
@@ -390,7 +391,7 @@ function decidingKey(record: ApprovalRecord, decision: SignedDecision, keys: rea
   const { key } = signed;
   if (!isApproving(decision.decision)) return signed;
   if ((isOwnRequest(record, person) && !isOwnPasskeyEnough(record, key)) || record.requester.keys.includes(key.key)) {
-    const reason = record.requester.id.startsWith(`${person}/`) ? `it acts under ${person}'s login` : 'who asks never approves';
+    const reason = whyOwn(record, person);
     const others = `another approver has to, or the owner with "sudo atmo approve ${record.id}"`;
     refuseDecision(`${person} cannot approve what ${record.requester.id} asks for, because ${reason}; ${others}`);
   }
@@ -398,6 +399,11 @@ function decidingKey(record: ApprovalRecord, decision: SignedDecision, keys: rea
     refuseDecision(`Key ${key.keyId} of ${person} was enrolled after the request was made; it counts for the next one`);
   }
   return signed;
+}
+
+function whyOwn({ requester }: ApprovalRecord, person: string): string {
+  if (requester.id.startsWith(`${person}/`)) return `it acts under ${person}'s login`;
+  return isWrittenBy({ requester }, person) ? `${person} wrote what it does` : 'who asks never approves';
 }
 
 /**

@@ -19,6 +19,7 @@ import { callsIn } from '../run/step-calls.ts';
 import { idPartOf, requireOwnPermissions } from '../spawn-checks.ts';
 import { type Acceptance, presentVersion } from '../version-store.ts';
 import { definitionHash, sortedPermissions } from '../versions/definition.ts';
+import { isUnbounded } from '../versions/edit-checks.ts';
 import type { Proposal, ProposalStore } from './proposal-store.ts';
 
 interface ProposalParts {
@@ -188,9 +189,10 @@ export class Proposals {
     return runner.edit(replaces.id, { config, permissions, note: `Proposed by ${proposedBy}`, accepted }, by).record;
   }
 
-  /** Returns who makes the automation: the owner for a person with all rights, so that it does not end with a sign-in of the page. */
+  /** Returns who makes the automation: the owner for a person with all rights and no bounds, so that it does not end with a sign-in of the page. */
   #makerFor(by: Principal): Principal {
-    return this.#parts.ports.authorizer.authorize(by, ['admin:agents']).allowed ? OWNER : by;
+    const { people, ports } = this.#parts;
+    return isUnbounded(by, people) && ports.authorizer.authorize(by, ['admin:agents']).allowed ? OWNER : by;
   }
 
   /** Returns the lifetime: none for an automation of the owner, else that of the person's sign-in. */

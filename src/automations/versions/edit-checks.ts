@@ -1,5 +1,6 @@
 import type { PeopleDirectory } from '../../core/auth/people.ts';
-import type { Principal } from '../../core/auth/principal.ts';
+import { excessPermissions } from '../../core/auth/permission.ts';
+import type { Principal, RateLimiter } from '../../core/auth/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { AgentRecord } from '../agent-store.ts';
 import type { DefinitionPorts } from '../automation-ports.ts';
@@ -15,12 +16,18 @@ interface WantedEdit {
   readonly by: Principal;
 }
 
-type EditPorts = DefinitionPorts & { readonly people: Pick<PeopleDirectory, 'personOf'> };
+type People = Pick<PeopleDirectory, 'personOf'>;
+/** The parts of the hub that decide who may edit what, and how often. */
+export type EditPorts = DefinitionPorts & {
+  readonly people: People;
+  /** Limits how often one agent edits, with all that comes from it. */
+  readonly edits: Pick<RateLimiter, 'charge'>;
+};
 
 /**
  * Returns the definition that an edit makes, with ids in place of names, and its plan. Throws NOT_SUPPORTED for an external agent,
- * PERMISSION_DENIED unless `by` may edit the automation and give it these permissions, CONFLICT if it is not what a person accepted, and as
- * `checkDefinition` does.
+ * PERMISSION_DENIED unless `by` may edit the automation and give it these permissions, CONFLICT if it is not what a person accepted, RATE_LIMITED
+ * after too many edits, and as `checkDefinition` does.
  */
 export function checkEdit({ before, edit, by }: WantedEdit, ports: EditPorts): Definition & { readonly plan?: AutomationPlan } {
   const { id, type } = before;
@@ -29,14 +36,40 @@ export function checkEdit({ before, edit, by }: WantedEdit, ports: EditPorts): D
   requirePersonIfAccepted(before, by, ports.people);
   const permissions = sortedPermissions(edit.permissions ?? before.permissions);
   requireOwnPermissions(permissions, by);
+  requireNoMore(permissions, { before, by }, ports.people);
   const checked = checkDefinition({ type, config: edit.config }, { ...by, id, permissions }, ports);
   requireAccepted({ config: checked.config, permissions }, edit.accepted);
+  // The limits of the editor's token are about calls. An edit is written to the disk, and so is bounded whatever the token says.
+  ports.edits.charge({ id: by.id, kind: by.kind, permissions: [] });
   return { ...checked, permissions };
 }
 
 /** Throws PERMISSION_DENIED for an agent that edits what a person accepted: the person would not see the change. */
-function requirePersonIfAccepted({ id, accepted }: Pick<AgentRecord, 'id' | 'accepted'>, by: Principal, people: EditPorts['people']): void {
+function requirePersonIfAccepted({ id, accepted }: Pick<AgentRecord, 'id' | 'accepted'>, by: Principal, people: People): void {
   if (!accepted || people.personOf(by)) return;
   const what = `${accepted.by} accepted ${id} as it is; an agent proposes a change with propose_automation and replaces`;
   throw new AtmoError('PERMISSION_DENIED', what);
+}
+
+/**
+ * Throws PERMISSION_DENIED if somebody whose own rights are bounded gives an automation of the owner more than it has. Its token is the owner's: it
+ * renews itself, and has none of the bounds of the editor.
+ */
+function requireNoMore(permissions: readonly string[], { before, by }: Omit<WantedEdit, 'edit'>, people: People): void {
+  if (before.parent !== undefined || isUnbounded(by, people)) return;
+  const beyond = excessPermissions(permissions, before.permissions);
+  if (beyond.length === 0) return;
+  const why = 'it is an automation of the owner, which has no end and no limits of yours';
+  throw new AtmoError('PERMISSION_DENIED', `${by.id} cannot give ${before.id} more than it has, because ${why}: ${beyond.join(', ')}`, {
+    required: beyond,
+  });
+}
+
+/** Returns whether the caller is the owner, or a person whose rights no limit and no bound of the token narrows in time, rate or place. */
+export function isUnbounded(by: Principal, people: People): boolean {
+  if (by.kind === 'owner') return true;
+  const person = people.personOf(by);
+  if (!person || Object.keys(person.limits).length > 0) return false;
+  const { maxHops, allowedNodes, rateLimits = [] } = by.token ?? {};
+  return maxHops === undefined && allowedNodes === undefined && rateLimits.length === 0;
 }

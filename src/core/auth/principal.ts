@@ -48,6 +48,8 @@ export interface Principal {
   readonly permissions: readonly string[];
   /** The verified token; absent for the owner and for calls of the hub itself. */
   readonly token?: TokenFacts;
+  /** Ids of those who wrote what an automation of this hub calls, except its maker. None of them approves what it asks for. */
+  readonly authors?: readonly string[];
 }
 
 /** The owner of the hub, with all permissions. */
