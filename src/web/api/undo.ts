@@ -7,9 +7,10 @@ import { Observable } from './observable.ts';
 
 const UNDO_TOOL = 'hub:undo';
 
-/** What an undo touches, such as `front-door/1/DoorLock/UnlockDoor`. */
+/** What a call touches, such as `front-door/1/DoorLock/UnlockDoor`, with the permission that it needs for it. */
 interface UndoEffect {
   readonly target: string;
+  readonly permission: string;
   readonly risk: string;
 }
 
@@ -19,8 +20,19 @@ export interface UndoPreview {
   readonly risk: 'none' | 'low' | 'medium' | 'dangerous';
   readonly effects: readonly UndoEffect[];
   readonly changes: readonly ExpectedChange[];
-  readonly error?: Pick<ErrorBody, 'code' | 'message' | 'details'>;
+  /** The calls by which it brings back what is no value of a device, such as a flag, a scene or a name. */
+  readonly calls: readonly RestoringCall[];
+  readonly error?: UndoError;
 }
+
+/** A call that an undo makes. */
+export interface RestoringCall {
+  readonly tool: string;
+  readonly effects: readonly UndoEffect[];
+  readonly error?: UndoError;
+}
+
+type UndoError = Pick<ErrorBody, 'code' | 'message' | 'details'>;
 
 /** Calls that a person may want to undo: all calls of one trace. */
 export interface UndoableCalls {
@@ -58,8 +70,13 @@ export function rehearseUndo(hub: Pick<HubClient, 'post'>, traceId: string): Pro
 }
 
 /** Returns whether an undo has something to put back. What the person may not read counts as changed. */
-export function putsSomethingBack({ changes }: Pick<UndoPreview, 'changes'>): boolean {
-  return changes.some(isChange);
+export function putsSomethingBack({ changes, calls }: Pick<UndoPreview, 'changes' | 'calls'>): boolean {
+  return calls.length > 0 || changes.some(isChange);
+}
+
+/** Returns why an undo is refused: its own error or that of a call that it makes; undefined if it is not. */
+export function refusalOf({ error, calls }: Pick<UndoPreview, 'error' | 'calls'>): UndoError | undefined {
+  return error ?? calls.find((call) => call.error !== undefined)?.error;
 }
 
 /** Returns whether a value becomes another one. A value that the person may not read may do so. */
@@ -68,8 +85,15 @@ export function isChange({ now, expected }: ExpectedChange): boolean {
 }
 
 /** Returns whether an undo needs no question: it undoes one call, nothing of it is dangerous, and all that it puts back is known. */
-function isPlain({ outcome, risk, changes }: UndoPreview, { calls = 1 }: UndoableCalls): boolean {
-  return calls === 1 && outcome === 'would_run' && risk !== 'dangerous' && changes.every(({ unforeseen }) => unforeseen !== true);
+function isPlain(preview: UndoPreview, { calls = 1 }: UndoableCalls): boolean {
+  const { outcome, risk, changes } = preview;
+  const isKnown = changes.every(({ unforeseen }) => unforeseen !== true);
+  return calls === 1 && outcome === 'would_run' && risk !== 'dangerous' && isKnown && isOfOneKind(preview);
+}
+
+/** Returns whether an undo puts back either values of devices or one thing that the hub keeps. */
+function isOfOneKind({ calls, changes }: UndoPreview): boolean {
+  return calls.length === 0 || (calls.length === 1 && !changes.some(isChange));
 }
 
 /** Undoes calls. Asks the person first where an undo is dangerous, needs an approval, is refused, or has an outcome that is not known. */

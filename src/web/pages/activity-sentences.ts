@@ -20,7 +20,7 @@ export interface Activity {
   readonly reason: string;
   /** Persons who approved it, as the language lists them. */
   readonly approvedBy: string;
-  /** How it can be undone; absent if it acted on no device. */
+  /** How it can be undone; absent if it acted on no device and changed nothing else that the hub can bring back. */
   readonly undo?: ActivityUndo;
   /** The rows of the audit log from which this was made. */
   readonly rows: readonly AuditRow[];
@@ -61,7 +61,7 @@ export function activitiesOf(
 interface UndoFacts {
   /** Traces that were undone. */
   readonly undone: ReadonlySet<string>;
-  /** How many calls of each trace changed values of devices. */
+  /** How many calls of each trace changed values of devices, or what the hub keeps, such as a flag or a scene. */
   readonly calls: ReadonlyMap<string, number>;
 }
 
@@ -92,7 +92,8 @@ function activityOf(
 ): Activity {
   const { seq, at, agent = '', tool = '', content } = row;
   const { sentence, ids, hasActed } = doneTo(content.effects);
-  const undo = hasActed && row.kind === 'intent' ? undoOf(row, facts) : undefined;
+  const isUndoable = hasActed || content.before !== undefined;
+  const undo = isUndoable && row.kind === 'intent' ? undoOf(row, facts) : undefined;
   const end = row.kind === 'refusal' ? row : outcome;
   const reason = [end?.content.error, end?.content.message].filter((part) => typeof part === 'string').join(': ');
   const { approved_by: approvers } = isJsonObject(content.decision) ? content.decision : {};

@@ -1,6 +1,6 @@
 import '../components/misclick-guard.ts';
 import { html, nothing, type TemplateResult } from 'lit';
-import { rehearseUndo, type UndoableCalls, type UndoPreview, type UndoQuestion } from '../api/undo.ts';
+import { putsSomethingBack, refusalOf, rehearseUndo, type UndoableCalls, type UndoPreview, type UndoQuestion } from '../api/undo.ts';
 import type { App } from '../app.ts';
 import { closeDialog, modalDialog } from '../components/dialog.ts';
 import { icon } from '../components/icon.ts';
@@ -18,7 +18,7 @@ class UndoQuestionDialog extends LightElement {
   protected override render(): TemplateResult {
     const { undo } = this.app;
     const { calls = 1, label, preview, traceId } = this.question;
-    const isPossible = preview.error === undefined;
+    const isPossible = refusalOf(preview) === undefined;
     return modalDialog(
       { title: text('undo.undo_question', { label }), onClose: () => undo.dismiss() },
       html`${calls > 1 ? html`<p>${text('undo.together', { count: calls })}</p>` : nothing} ${previewView(preview, this.app)}
@@ -49,7 +49,7 @@ class UndoFacts extends LightElement {
   #view(preview: UndoPreview): TemplateResult {
     const button = html`<p><button type="button" class="button small" @click=${() => void this.app.undo.undo(this.calls)}>
       ${icon('back')}${text('undo.undo')}</button></p>`;
-    return html`${previewView(preview, this.app)} ${preview.error === undefined && preview.changes.length > 0 ? button : nothing}`;
+    return html`${previewView(preview, this.app)} ${refusalOf(preview) === undefined && putsSomethingBack(preview) ? button : nothing}`;
   }
 }
 

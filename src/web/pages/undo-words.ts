@@ -1,13 +1,14 @@
 import { deviceElement } from '../../core/devices/action-descriptions.ts';
 import type { ExpectedChange } from '../../core/devices/device-states.ts';
 import type { Json } from '../../core/json.ts';
-import { isChange, type UndoPreview } from '../api/undo.ts';
+import { isChange, putsSomethingBack, type RestoringCall, refusalOf, type UndoPreview } from '../api/undo.ts';
 import { humanWords, readingName, valueWords, whenWords } from '../components/formatting.ts';
-import { text } from '../texts/text.ts';
+import { hasText, text } from '../texts/text.ts';
+import { shortName } from './audit-rows.ts';
 
 /** What an undo would do, in words for people. */
 export interface UndoText {
-  /** One line for each device, such as `Kitchen lamp: off → on, Brightness 0 % → 40 %`. */
+  /** One line for each device, such as `Kitchen lamp: off → on, Brightness 0 % → 40 %`, and for each call that the undo makes. */
   readonly putsBack: readonly string[];
   /** What may change too without being known before, one line each. */
   readonly mayChange: readonly string[];
@@ -19,13 +20,17 @@ export interface UndoText {
 
 /** Returns what an undo would do. `nameOf` returns what a person calls the device with an id. */
 export function undoText(preview: UndoPreview, nameOf: (device: string) => string): UndoText {
-  const { outcome, risk, changes, error } = preview;
+  const { outcome, risk, changes, calls } = preview;
+  const error = refusalOf(preview);
   const refusal = error && refusalWords(error);
   const known = changes.filter((change) => change.unforeseen !== true && isChange(change));
   const unforeseen = changes.filter((change) => change.unforeseen === true);
-  const isNothing = refusal === undefined && known.length === 0 && unforeseen.length === 0;
+  const isNothing = refusal === undefined && !putsSomethingBack(preview) && unforeseen.length === 0;
   return {
-    putsBack: [...Map.groupBy(known, ({ device_id: id }) => id)].map(([id, own]) => `${nameOf(id)}: ${own.map(valueChange).join(', ')}`),
+    putsBack: [
+      ...[...Map.groupBy(known, ({ device_id: id }) => id)].map(([id, own]) => `${nameOf(id)}: ${own.map(valueChange).join(', ')}`),
+      ...calls.map((call) => callWords(call, nameOf)),
+    ],
     mayChange: unforeseen.map(({ device_id: id, name }) => text('undo.may_change', { name: `${nameOf(id)}: ${readingName(name)}` })),
     remarks: [
       ...(isNothing ? [text('undo.nothing')] : []),
@@ -34,6 +39,23 @@ export function undoText(preview: UndoPreview, nameOf: (device: string) => strin
     ],
     refusal,
   };
+}
+
+/** Returns what a call brings back. Of a tool without a text here, returns its name and what it acts on. */
+function callWords({ tool, effects }: RestoringCall, nameOf: (device: string) => string): string {
+  const name = shortName(tool);
+  const key = `undo.call_${name}`;
+  const what = [...new Set(effects.map((effect) => thingWords(effect, nameOf)))].filter((one) => one !== '').join(', ');
+  if (hasText(key)) return text(key, { what });
+  return what === '' ? humanWords(name) : `${humanWords(name)}: ${what}`;
+}
+
+/** Returns what an effect is on: a scene of the hub, a device, or what the permission names, such as a flag or a person. */
+function thingWords({ target, permission }: RestoringCall['effects'][number], nameOf: (device: string) => string): string {
+  const [, scene] = /\/scene\/([^/]+)$/.exec(target) ?? [];
+  if (scene !== undefined) return humanWords(scene);
+  const [kind, , id = ''] = permission.split(':');
+  return kind === 'device' ? nameOf(id) : humanWords(id);
 }
 
 /** The commands that give somebody a way in, or water a way out, by the beginning of their Matter names. */

@@ -5,7 +5,9 @@ import { CallUndo, type UndoEnd } from '../../../src/web/api/undo.ts';
 
 const CALLS = { traceId: 'ab'.repeat(16), label: 'Turn on Hall lamp' };
 const LAMP_OFF = { device_id: 'hall-lamp', name: 'is_on', unit: '', now: true, expected: false };
-const PLAIN = { outcome: 'would_run', risk: 'low', changes: [LAMP_OFF] };
+const PLAIN = { outcome: 'would_run', risk: 'low', effects: [], changes: [LAMP_OFF], calls: [] };
+const FLAG = { tool: 'core:set_flag', effects: [{ target: 'core:set_flag@1.0.0', permission: 'flag:set:vacation_mode', risk: 'low' }] };
+const OF_FLAG = { ...PLAIN, changes: [], calls: [FLAG] };
 
 function undoOf(preview: JsonObject, answer: Json | undefined = { elsewhere: [] }) {
   const asked: string[] = [];
@@ -44,6 +46,8 @@ describe('an undo', () => {
     ['is refused', { ...PLAIN, outcome: 'would_be_refused', error: { code: 'CONFLICT', message: 'no', details: {} } }, CALLS],
     ['may change what is not known', { ...PLAIN, changes: [{ ...LAMP_OFF, unforeseen: true }] }, CALLS],
     ['undoes several calls', PLAIN, { ...CALLS, calls: 2 }],
+    ['puts back a device and what the hub keeps', { ...PLAIN, calls: [FLAG] }, CALLS],
+    ['brings back several things that the hub keeps', { ...OF_FLAG, calls: [FLAG, FLAG] }, CALLS],
   ])('that %s asks the person first', async (_what, preview, calls) => {
     const { undo, made } = undoOf(preview);
     await undo.undo(calls);
@@ -86,6 +90,7 @@ describe('an undo is offered', () => {
     ['if something would be put back', PLAIN, true],
     ['if somebody has to approve it', { ...PLAIN, outcome: 'needs_approval' }, true],
     ['if the person may not read what is put back', { ...PLAIN, changes: [{ device_id: 'a', name: 'is_on', unit: '' }] }, true],
+    ['if it brings back what is no value of a device', OF_FLAG, true],
     ['not if it would be refused', { ...PLAIN, outcome: 'would_be_refused' }, false],
     ['not if all is as it was', { ...PLAIN, changes: [{ ...LAMP_OFF, expected: true }] }, false],
   ])('%s', async (_when, preview, isOffered) => {

@@ -121,6 +121,16 @@ describe('what happened', () => {
       ]);
     });
 
+    test('is possible for a flag, which is no device', () => {
+      const kept = {
+        effects: [{ target: 'core:set_flag@1.0.0', permission: 'flag:set:guests' }],
+        before: { '@hub': { 'flag/guests': null } },
+      };
+      expect(undoOf([row('intent', kept, { tool: 'core:set_flag@1.0.0', trace: 't-1' })])).toEqual([
+        { traceId: 't-1', state: 'possible', calls: 1 },
+      ]);
+    });
+
     test('counts the calls of one trace, and knows what was undone; an undo that failed undid nothing', () => {
       const undo = { tool: 'hub:undo@1.0.0' };
       const undoing = (trace_id: string) => ({ effects: LAMP_ON, before, params: { trace_id } });

@@ -6,7 +6,7 @@ import de from '../../../src/web/texts/de.json' with { type: 'json' };
 import en from '../../../src/web/texts/en.json' with { type: 'json' };
 import { speak } from '../../../src/web/texts/text.ts';
 
-const PLAIN: UndoPreview = { outcome: 'would_run', risk: 'low', effects: [], changes: [] };
+const PLAIN: UndoPreview = { outcome: 'would_run', risk: 'low', effects: [], changes: [], calls: [] };
 const AT = '2026-05-03T12:04:00.000Z';
 const nameOf = (id: string) => (id === 'kitchen-lamp' ? 'Kitchen lamp' : id);
 const change = (name: string, more: JsonObject) => ({ device_id: 'kitchen-lamp', name, unit: '', ...more });
@@ -31,6 +31,25 @@ describe('what an undo would do', () => {
     expect(undoText({ ...PLAIN, changes }, nameOf).putsBack).toEqual(['Kitchen lamp: aus → an, Helligkeit 0 % → 40 %']);
   });
 
+  test.each([
+    ['core:set_flag', { target: 'core:set_flag@1.0.0', permission: 'flag:set:vacation_mode' }, 'Hausmodus: vacation mode'],
+    ['core:clear_flag', { target: 'core:clear_flag@1.0.0', permission: 'flag:set:guests' }, 'Beendet den Hausmodus: guests'],
+    ['core:delete_scene', { target: 'kitchen-lamp/scene/movie', permission: 'device:control:kitchen-lamp' }, 'Löscht die Szene movie'],
+    ['hub:rename_device', { target: 'hub:rename_device@1.0.0', permission: 'device:admin:kitchen-lamp' }, 'Früherer Name: Kitchen lamp'],
+    ['gpio:pump_turn_off', { target: 'pump', permission: 'gpio:write:pump' }, 'pump turn off: pump'],
+  ])('is one line for the call %s, which brings back what is no value of a device', (tool, effect, line) => {
+    speak('de', de);
+    const { putsBack, remarks } = undoText({ ...PLAIN, calls: [{ tool: `${tool}@1.0.0`, effects: [{ ...effect, risk: 'low' }] }] }, nameOf);
+    expect({ putsBack, remarks }).toEqual({ putsBack: [line], remarks: [] });
+  });
+
+  test('cannot be done if a call that it makes would be refused', () => {
+    const error = { code: 'PERMISSION_DENIED', message: 'the words of the hub', details: {} } as const;
+    expect(
+      undoText({ ...PLAIN, outcome: 'would_be_refused', calls: [{ tool: 'core:set_flag', effects: [], error }] }, nameOf).refusal,
+    ).toBe('the words of the hub');
+  });
+
   test('names the values that the person may not read, and what may change without being known', () => {
     const { putsBack, mayChange } = undoText(
       { ...PLAIN, changes: [change('brightness', {}), change('speed', { unforeseen: true })] },
@@ -44,7 +63,7 @@ describe('what an undo would do', () => {
     const dangerousUndo: UndoPreview = { ...PLAIN, risk: 'dangerous', outcome: 'needs_approval', changes };
     const dangerous = undoText(dangerousUndo, nameOf);
     expect(dangerous.remarks).toEqual(['Careful: this can do harm.', expect.stringContaining('approve')]);
-    const effects = [{ target: 'front-door/1/DoorLock/UnlockDoor', risk: 'dangerous' }];
+    const effects = [{ target: 'front-door/1/DoorLock/UnlockDoor', permission: 'device:control:front-door', risk: 'dangerous' }];
     expect(undoText({ ...dangerousUndo, effects }, nameOf).remarks[0]).toBe('Careful: this unlocks or opens something.');
     expect(undoText(PLAIN, nameOf).remarks).toEqual(['All is as it was before already.']);
   });
