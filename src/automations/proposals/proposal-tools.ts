@@ -118,6 +118,7 @@ function listTool(ports: ProposalToolPorts): RegisteredTool {
               sentence: { ...TEXT, description: 'Words of the agent, not of the hub' },
               state: { enum: ['open', 'accepted', 'declined'] },
               words: { ...TEXTS, description: 'What it does, made of the definition alone' },
+              named: { type: 'array', items: resultSchema({ kind: TEXT, id: TEXT, name: TEXT }), description: 'Names of what it names' },
               beyond: { ...TEXTS, description: 'Permissions that the caller does not have, so that it cannot accept' },
               config: { type: 'object', 'x-secret-members': true },
               diff: {
@@ -213,8 +214,18 @@ async function proposalView(proposal: ReadProposal, by: Principal, ports: Propos
     ...automationView(plan, by, ports.tools),
     words: wordsOf(proposal, by, ports),
     permissions,
+    named: namedFor(proposal, by, ports),
     beyond: excessPermissions(permissions, by.permissions),
     conflicts: answer ? [] : await conflictsFor(proposal, by, ports),
+  });
+}
+
+/** Returns the names of today of what a proposal names, as far as the viewer may see it. */
+function namedFor({ named }: Proposal, by: Principal, { tools: { things, authorizer } }: ProposalToolPorts): readonly JsonObject[] {
+  const caller = callerView(by, authorizer);
+  return named.flatMap(({ kind, id }) => {
+    const name = things.nameFor(kind, id, caller);
+    return name === undefined ? [] : [{ kind, id, name }];
   });
 }
 

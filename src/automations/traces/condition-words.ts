@@ -1,6 +1,6 @@
 import { readableWords } from '../../core/devices/matter-names.ts';
 import { type Json, type JsonObject, objectOf } from '../../core/json.ts';
-import { factTime, type WordPorts } from './time-words.ts';
+import { dayText, durationText, factTime, type WordPorts } from './time-words.ts';
 
 /** Returns why a condition did not hold, such as `Kitchen sensor showed 61 lx and it needs less than 50 lx`. */
 export function conditionReason(unmet: JsonObject, ports: WordPorts): string {
@@ -36,7 +36,7 @@ function readingReason(condition: JsonObject, { value = null, unit, problem, age
   if (problem === 'gone') return `${name} is gone`;
   if (problem === 'no_value') return `${name} had no value`;
   if (problem === 'unreachable') return `${name} was not known, because its device did not answer`;
-  if (problem === 'too_old') return `${name} was last known ${age} s before, which is too old`;
+  if (problem === 'too_old') return `${name} was last known ${durationText(age)} before, which is too old`;
   return `${name} showed ${amount(value, unit)} and it ${needs(isNegated)} ${limitText(condition, unit)}`;
 }
 
@@ -59,8 +59,8 @@ function valueText(value: Json): string {
 function timeReason({ after, before, days }: JsonObject, { day, minutes }: JsonObject, isNegated: boolean): string {
   const at = typeof minutes === 'number' ? clockOf(minutes) : '';
   const window = windowText(after, before);
-  const onDays = Array.isArray(days) ? `on ${days.join(', ')}` : '';
-  return `it was ${day} ${at} and it ${isNegated ? 'must not run' : 'runs only'} ${[window, onDays].filter((text) => text !== '').join(' ')}`;
+  const onDays = Array.isArray(days) ? `on ${days.map(dayText).join(', ')}` : '';
+  return `it was ${dayText(day)}, ${at} and it ${isNegated ? 'must not run' : 'runs only'} ${[window, onDays].filter((text) => text !== '').join(' ')}`;
 }
 
 function clockOf(minutes: number): string {

@@ -1,7 +1,7 @@
 import { readableWords } from '../../core/devices/matter-names.ts';
-import type { JsonObject } from '../../core/json.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
 import { amount, limitText } from './condition-words.ts';
-import { factTime, type WordPorts } from './time-words.ts';
+import { dayText, durationText, factTime, type WordPorts } from './time-words.ts';
 import type { MomentView } from './trace-view.ts';
 
 /** Returns why a trigger did not fire, such as `Kitchen sensor showed 61 lx and it needs less than 50 lx`. */
@@ -18,19 +18,19 @@ export function missReason({ moment: { cause }, trigger = {}, facts, isHidden }:
     case 'hysteresis':
       return `${shown} again without having gone back by ${amount(trigger.hysteresis ?? 0, facts.unit)} since it last reached ${limitText(trigger, facts.unit)}`;
     case 'for_seconds_interrupted':
-      return `${sensor} was so for ${facts.held_seconds} s of ${trigger.for_seconds} s, and then ${interruption(facts)}`;
+      return `${sensor} was so for ${durationText(facts.held_seconds)} of ${durationText(trigger.for_seconds)}, and then ${interruption(facts)}`;
     case 'first_value':
       return `${shown} as its first value, and there was none before to compare it with`;
     case 'reading_unknown':
       return `${sensor} had no value`;
     case 'reading_too_old':
-      return `${shown}, but this was already ${facts.age_seconds ?? 'an unknown number of'} s old when it arrived`;
+      return `${shown}, but this was already ${durationText(facts.age_seconds)} old when it arrived`;
     case 'unreachable':
       return `the device of ${sensor} did not answer`;
     case 'sensor_gone':
       return `${sensor} is gone`;
     case 'wrong_day':
-      return `it was ${facts.day} and it runs only on ${listText(trigger.days)}`;
+      return `it was ${dayText(facts.day)} and it runs only on ${daysText(trigger.days)}`;
     case 'not_due':
       return dueReason(trigger, facts, ports);
     case 'no_place':
@@ -38,7 +38,7 @@ export function missReason({ moment: { cause }, trigger = {}, facts, isHidden }:
     case 'other_event':
       return `${device} sent ${facts.event} and it waits for ${trigger.event}`;
     case 'event_too_old':
-      return `${device} sent ${trigger.event} ${facts.age_seconds} s before it arrived, which is too old`;
+      return `${device} sent ${trigger.event} ${durationText(facts.age_seconds)} before it arrived, which is too old`;
     default:
       return otherReason(cause, { trigger, facts, device });
   }
@@ -80,7 +80,8 @@ function interruption({ because, value, unit }: JsonObject): string {
 
 function dueReason(trigger: JsonObject, facts: JsonObject, ports: WordPorts): string {
   const next = factTime(facts.next, ports);
-  const at = trigger.type === 'every' ? `it runs every ${trigger.seconds} s, and this was not its time` : 'this was not its time';
+  const at =
+    trigger.type === 'every' ? `it runs every ${durationText(trigger.seconds)}, and this was not its time` : 'this was not its time';
   return next === undefined ? at : `${at}: the next one is ${next}`;
 }
 
@@ -102,6 +103,6 @@ function presenceText({ person, becomes }: JsonObject): string {
   return person === undefined ? 'nobody came or left in the way that it waits for' : `${person} did not ${what}`;
 }
 
-function listText(value: unknown): string {
-  return Array.isArray(value) ? value.join(', ') : String(value);
+function daysText(days: Json | undefined): string {
+  return Array.isArray(days) ? days.map(dayText).join(', ') : dayText(days);
 }

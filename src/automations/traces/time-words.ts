@@ -13,6 +13,26 @@ export function clockText(atMs: number, { clock, timeZone }: WordPorts): string 
   return `${time} on ${day}`;
 }
 
+/** Returns a number of seconds in words, such as `10 minutes` or `1 hour 30 minutes`; for a fact that is no number, `an unknown time`. */
+export function durationText(seconds: Json | undefined): string {
+  if (typeof seconds !== 'number') return 'an unknown time';
+  const whole = Math.floor(seconds);
+  const parts = [
+    [Math.floor(whole / 3600), 'hour'],
+    [Math.floor(whole / 60) % 60, 'minute'],
+    [whole % 60, 'second'],
+  ] as const;
+  const said = parts.flatMap(([count, unit]) => (count === 0 ? [] : [`${count} ${unit}${count === 1 ? '' : 's'}`]));
+  return said.length === 0 ? `${seconds} seconds` : said.join(' ');
+}
+
+/** Returns a day of the week in full: `Saturday` for `sat`. */
+export function dayText(day: Json | undefined): string {
+  return DAYS.find((name) => name.slice(0, 3).toLowerCase() === day) ?? String(day);
+}
+
+const DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
+
 /** Returns the time of an ISO text among facts; undefined if there is none. */
 export function factTime(fact: Json | undefined, ports: WordPorts): string | undefined {
   const atMs = typeof fact === 'string' ? Date.parse(fact) : Number.NaN;

@@ -2,7 +2,7 @@ import { readableWords } from '../../core/devices/matter-names.ts';
 import { type JsonObject, objectOf, objectsOf } from '../../core/json.ts';
 import { conditionReason } from './condition-words.ts';
 import { missReason } from './miss-words.ts';
-import { clockText, factTime, type WordPorts } from './time-words.ts';
+import { clockText, durationText, factTime, type WordPorts } from './time-words.ts';
 import { outcomeOf } from './trace.ts';
 import type { MomentView } from './trace-view.ts';
 
@@ -10,9 +10,8 @@ import type { MomentView } from './trace-view.ts';
 export function sentenceOf(view: MomentView, ports: WordPorts): string {
   const { cause } = view.moment;
   if (outcomeOf(cause) === 'ran') return runSentence(view, ports);
-  const reason = outcomeOf(cause) === 'not_triggered' ? missReason(view, ports) : noRunReason(view, ports);
-  const what = outcomeOf(cause) === 'not_triggered' ? 'It was not set off' : 'It did not run';
-  return `${what} ${timesText(view, ports)} because ${reason}.`;
+  if (outcomeOf(cause) === 'not_triggered') return missSentence(view, [missReason(view, ports)], ports);
+  return noRunSentence(view, { what: 'did not run', reason: noRunReason(view, ports) }, ports);
 }
 
 /** Returns one sentence about the moments that together explain why nothing set an automation off. */
@@ -21,26 +20,39 @@ export function sentenceOfAll(views: readonly MomentView[], ports: WordPorts): s
   if (!first) return '';
   if (views.length === 1) return sentenceOf(first, ports);
   const reasons = views.slice(0, 3).map((view) => missReason(view, ports));
-  return `It was not set off ${timesText(first, ports)} because ${reasons.join('; and ')}.`;
+  return missSentence(first, reasons, ports);
 }
 
-/** Returns when something happened, and how often if it was more than once. */
-function timesText({ moment: { atMs, lastMs, count } }: MomentView, ports: WordPorts): string {
-  if (count === 1) return atText(atMs, ports);
-  return `${count} times from ${clockText(atMs, ports)} to ${clockText(lastMs, ports)}, the last time`;
+function missSentence(view: MomentView, reasons: readonly string[], ports: WordPorts): string {
+  return noRunSentence(view, { what: 'was not set off', reason: reasons.join('; and ') }, ports);
 }
 
-/** Returns a moment such as `at 18:02`, or `at 18:02 on Fri, 27 Nov` if it is not of today. */
-function atText(atMs: number, ports: WordPorts): string {
-  return `at ${clockText(atMs, ports)}`;
+function noRunSentence(view: MomentView, { what, reason }: { readonly what: string; readonly reason: string }, ports: WordPorts): string {
+  const { atMs, count } = view.moment;
+  if (count === 1) return `It ${what} at ${clockText(atMs, ports)} because ${reason}.`;
+  const span = spanText(view, ports);
+  return `${span.charAt(0).toUpperCase()}${span.slice(1)} it ${what}, ${count} times; the last time because ${reason}.`;
+}
+
+/** Returns the time in which something repeated itself: `between 18:00 and 18:30`, or `at 18:00` within one minute. */
+function spanText({ moment: { atMs, lastMs } }: MomentView, ports: WordPorts): string {
+  const [from, to] = [clockText(atMs, ports), clockText(lastMs, ports)];
+  return from === to ? `at ${from}` : `between ${from} and ${to}`;
+}
+
+/** Returns that it ran and how that ended; of repeated runs only the last one is known to have ended so. */
+function ranSentence(view: MomentView, end: string, ports: WordPorts): string {
+  const { atMs, count } = view.moment;
+  const once = `It ran at ${clockText(atMs, ports)} and ${end}`;
+  return ended(count === 1 ? once : `It ran ${count} times ${spanText(view, ports)}. The last time it ${end}`);
 }
 
 function runSentence(view: MomentView, ports: WordPorts): string {
   const { moment, facts } = view;
   const { cause, atMs, count } = moment;
   const tool = toolText(facts);
-  const ran = count === 1 ? `It ran ${atText(atMs, ports)}` : `It ran ${timesText(view, ports)}`;
-  const because = `${ran} and stopped because`;
+  const ran = (end: string) => ranSentence(view, end, ports);
+  const stopped = (why: string) => ran(`stopped because ${why}`);
   const message = messageOf(facts);
   switch (cause) {
     case 'running':
@@ -50,27 +62,27 @@ function runSentence(view: MomentView, ports: WordPorts): string {
     case 'waits_for_answer':
       return `It has been running since ${clockText(atMs, ports)} and waits until somebody answers its question.`;
     case 'done':
-      return count === 1 ? `${ran}.` : `It ran ${count} times from ${clockText(atMs, ports)} to ${clockText(moment.lastMs, ports)}.`;
+      return count === 1 ? `It ran at ${clockText(atMs, ports)}.` : `It ran ${count} times ${spanText(view, ports)}.`;
     case 'done_with_errors':
-      return ended(`${ran} to its end, but ${tool} failed${message}`);
+      return ran(`came to its end, but ${tool} failed${message}`);
     case 'waited_in_vain':
-      return `${ran} and ended early because what it waited for did not come in time.`;
+      return ran('ended early because what it waited for did not come in time');
     case 'refused_by_rule':
-      return ended(`${because} a rule of the owner refuses ${tool}${message}`);
+      return stopped(`a rule of the owner refuses ${tool}${message}`);
     case 'not_permitted':
-      return ended(`${because} it lacks a permission for ${tool}${message}`);
+      return stopped(`it lacks a permission for ${tool}${message}`);
     case 'approval_denied':
-      return `${because} ${tool} was not approved: somebody denied it.`;
+      return stopped(`${tool} was not approved: somebody denied it`);
     case 'approval_expired':
-      return `${because} nobody approved ${tool} in time.`;
+      return stopped(`nobody approved ${tool} in time`);
     case 'resumed_late':
-      return ended(`${because} a wait could not go on after a restart of the hub${message}`);
+      return stopped(`a wait could not go on after a restart of the hub${message}`);
     case 'given_up':
-      return `${ran} and was given up because ${facts.given_up === 'hub_stopped' ? 'the hub stopped' : 'it was disabled, changed or ended'}.`;
+      return ran(`was given up because ${facts.given_up === 'hub_stopped' ? 'the hub stopped' : 'it was disabled, changed or ended'}`);
     case 'interrupted':
-      return `${ran}, and the hub stopped during the run: some of its steps may have been done.`;
+      return ran('was cut short because the hub stopped: some of its steps may have been done');
     default:
-      return ended(`${because} ${tool} failed${message}`);
+      return stopped(`${tool} failed${message}`);
   }
 }
 
@@ -94,7 +106,7 @@ function noRunReason({ moment: { cause }, unmet, facts, isHidden }: MomentView, 
     case 'condition_unknown':
       return conditionsReason(unmet, isHidden, ports);
     case 'cooldown':
-      return `it had run shortly before, and ${facts.cooldown_seconds} s have to pass between two runs`;
+      return `it had run shortly before, and two runs are at least ${durationText(facts.cooldown_seconds)} apart`;
     case 'rate_limit':
       return `it had run ${facts.max_runs_per_hour} times within an hour, which is its limit`;
     case 'previous_run':
@@ -120,7 +132,7 @@ function noRunReason({ moment: { cause }, unmet, facts, isHidden }: MomentView, 
     case 'clock_not_trusted':
       return 'the hub did not know whether its clock was right';
     case 'late':
-      return `the hub noticed ${factTime(facts.at, ports)} only ${facts.late_seconds} s later, because its clock was changed or it was busy`;
+      return `the hub noticed ${factTime(facts.at, ports)} only ${durationText(facts.late_seconds)} later, because its clock was changed or it was busy`;
     default:
       return `the hub was off from ${factTime(facts.from, ports)} to ${factTime(facts.to, ports)}`;
   }

@@ -146,7 +146,7 @@ const why = toolCommand({
   },
   sentence: (answer, call) => {
     const around = call.isSet('all') ? objectsIn(answer, 'traces').map(({ summary }) => `  ${cellText(summary)}`) : [];
-    return [cellText(answer.summary), ...around].join('\n');
+    return [cellText(answer.summary), ...around, ...undoAdvice(answer)].join('\n');
   },
 });
 
@@ -164,6 +164,15 @@ function enableCommand(word: 'enable' | 'disable', enabled: boolean, summary: st
     sentence: ({ changed }, { operands: [id] }) =>
       `${id} ${changed === true ? 'is' : 'was'} ${word}d${changed === true ? ' now' : ' already'}`,
   });
+}
+
+/** Causes of runs that still go on, which cannot be undone yet. */
+const IN_PROGRESS: readonly unknown[] = ['running', 'waits_for_approval', 'waits_for_answer'];
+
+/** Returns the line that undoes a run that has ended; none for a moment without a run. */
+function undoAdvice({ outcome, cause, trace_id: trace }: JsonObject): readonly string[] {
+  if (outcome !== 'ran' || IN_PROGRESS.includes(cause) || typeof trace !== 'string') return [];
+  return [`To undo this run: sudo atmo undo ${trace}`];
 }
 
 function endOf({ renews_itself: renewsItself, expires_at: until }: JsonObject): string {

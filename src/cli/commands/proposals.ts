@@ -82,10 +82,19 @@ function proposalText(proposal: JsonObject): string {
     ...(state === 'open' ? [] : [`  ${state}${reason === undefined ? '' : `: ${cellText(reason)}`}`]),
     ...(sentence === undefined ? [] : [`  ${by} says: ${JSON.stringify(sentence)}`]),
     ...textsOf(proposal.words).map((line) => `  ${line}`),
-    `  may: ${textsOf(permissions).join(', ')}`,
+    `  may: ${textsOf(permissions)
+      .map((permission) => namedPermission(permission, proposal))
+      .join(', ')}`,
     ...(textsOf(beyond).length === 0 ? [] : [`  you cannot accept it, since you lack ${textsOf(beyond).join(', ')}`]),
     ...objectsIn(proposal, 'conflicts').map((finding) => `  ${conflictText(finding).replaceAll('\n', '\n  ')}`),
-    `  hash: ${proposal.hash}`,
+    ...(state === 'open' ? [`  accept: sudo atmo agent accept ${proposal.proposal_id} ${proposal.hash}`] : [`  hash: ${proposal.hash}`]),
   ];
   return lines.join('\n');
+}
+
+/** Returns a permission with the name of what it is about: `device:control:hall-lamp ("Hall lamp")`. */
+function namedPermission(permission: string, proposal: JsonObject): string {
+  const id = permission.split(':').slice(2).join(':');
+  const thing = objectsIn(proposal, 'named').find((one) => one.id === id);
+  return thing === undefined ? permission : `${permission} (${JSON.stringify(thing.name)})`;
 }

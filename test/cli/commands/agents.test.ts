@@ -58,6 +58,13 @@ describe('atmo agent', () => {
     expect((await run('agent why hall-light --all')).out).toBe(`${WHY.summary}\n  It ran at 17:00.\n`);
   });
 
+  test('why ends with the line that undoes a run, once the run has ended', async () => {
+    const ran = { ...WHY, outcome: 'ran', cause: 'done', trace_id: 'ab12', summary: 'It ran at 18:02.' };
+    const why = async (answer: JsonObject) => (await makeHub([AUTO], { explain_automation: answer }).run('agent why hall-light')).out;
+    expect(await why(ran)).toBe('It ran at 18:02.\nTo undo this run: sudo atmo undo ab12\n');
+    expect(await why({ ...ran, cause: 'waits_for_answer' })).toBe('It ran at 18:02.\n');
+  });
+
   test('spawn takes what the automation does from a JSON or YAML file, or from stdin', async () => {
     await withDirectory(async (dir) => {
       const { asked, run } = makeHub();
@@ -221,6 +228,7 @@ describe('atmo agent', () => {
       hash,
       words: ['When Hall rises above 25', 'Turn on Fan by matter:fan_on'],
       permissions: ['device:control:fan'],
+      named: [{ kind: 'device', id: 'fan', name: 'Tower fan' }],
       beyond: ['admin:rules'],
       conflicts: [{ severity: 'warning', sentence: 'Two fight', fix: 'End one' }],
     };
@@ -235,9 +243,10 @@ describe('atmo agent', () => {
     );
     const { out } = await run('agent proposals');
     expect(out).toContain(
-      'assistant says: "Trust me"\n  When Hall rises above 25\n  Turn on Fan by matter:fan_on\n  may: device:control:fan',
+      'assistant says: "Trust me"\n  When Hall rises above 25\n  Turn on Fan by matter:fan_on\n  may: device:control:fan ("Tower fan")\n',
     );
     expect(out).toContain('you cannot accept it, since you lack admin:rules');
+    expect(out).toContain(`\n  accept: sudo atmo agent accept 3f2a ${hash}\n`);
     expect((await run(`agent accept 3f2a ${hash}`)).out).toBe('cool-evening does this now, in version 1\n');
     expect((await run('agent decline 3f2a --reason warm')).out).toBe('proposal 3f2a was declined\n');
     expect(asked).toEqual([
