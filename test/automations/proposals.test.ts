@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Principal } from '../../src/core/auth/principal.ts';
+import { isoTime } from '../../src/core/clock.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { settled } from '../calls/pipeline-fixture.ts';
 import { makeDevice } from '../http/http-fixture.ts';
@@ -61,7 +62,10 @@ describe('a proposed automation', () => {
 
   test('lives as long as the sign-in of a person who is not the owner, as a child of the person', async () => {
     const fixture = await house();
-    await accept(fixture, resultOf(await fixture.propose()), fixture.ann);
+    const proposed = resultOf(await fixture.propose());
+    expect(await listed(fixture, fixture.ann)).toMatchObject([{ runs_until: isoTime(fixture.ann.token?.expiresAtMs ?? 0) }]);
+    for (const by of [undefined, fixture.assistant]) expect((await listed(fixture, by))[0]).not.toHaveProperty('runs_until');
+    await accept(fixture, proposed, fixture.ann);
     const record = fixture.runner.records().find(({ id }) => id === 'ann/cool-evening');
     expect(record).toMatchObject({ parent: 'ann', expiresAtMs: fixture.ann.token?.expiresAtMs });
   });

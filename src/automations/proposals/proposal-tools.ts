@@ -119,6 +119,10 @@ function listTool(ports: ProposalToolPorts): RegisteredTool {
               state: { enum: ['open', 'accepted', 'declined'] },
               words: { ...TEXTS, description: 'What it does, made of the definition alone' },
               named: { type: 'array', items: resultSchema({ kind: TEXT, id: TEXT, name: TEXT }), description: 'Names of what it names' },
+              runs_until: {
+                ...INSTANT,
+                description: 'When it would end if the caller accepted it: with its sign-in; absent if it would not',
+              },
               beyond: { ...TEXTS, description: 'Permissions that the caller does not have, so that it cannot accept' },
               config: { type: 'object', 'x-secret-members': true },
               diff: {
@@ -196,6 +200,7 @@ function declineTool({ proposals }: ProposalToolPorts): RegisteredTool {
 async function proposalView(proposal: ReadProposal, by: Principal, ports: ProposalToolPorts): Promise<JsonObject> {
   const { id, name, sentence, by: proposer, atMs, endsAtMs, hash, replaces, config, permissions, answer, plan } = proposal;
   const former = ports.proposals.replacedBy(proposal, by);
+  const endMs = ports.proposals.endFor(proposal, by);
   return copyJsonObject({
     proposal_id: id,
     name,
@@ -216,6 +221,7 @@ async function proposalView(proposal: ReadProposal, by: Principal, ports: Propos
     permissions,
     named: namedFor(proposal, by, ports),
     beyond: excessPermissions(permissions, by.permissions),
+    runs_until: endMs === undefined || answer ? undefined : isoTime(endMs),
     conflicts: answer ? [] : await conflictsFor(proposal, by, ports),
   });
 }

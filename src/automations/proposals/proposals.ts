@@ -98,14 +98,16 @@ export class Proposals {
     this.#requirePerson(by);
     const proposal = store.requireOpen(id);
     if (this.#wasMade(proposal)) throw new AtmoError('CONFLICT', `The proposal ${id} was accepted already`);
-    if (hash !== proposal.hash) throw changed('The proposal is not the one with this hash; look at it again');
+    if (hash !== proposal.hash)
+      throw new AtmoError('CONFLICT', 'The proposal is not the one with this hash; look at it again', { reason: 'other_hash' });
     this.#requireSameNames(proposal);
     const { name, config, permissions } = proposal;
     requireOwnPermissions(permissions, by);
     const accepted: Acceptance = { by: by.id, proposal: id, proposedBy: proposal.by, hash };
     const record = proposal.replaces
       ? this.#replace(proposal, accepted, by)
-      : runner.spawn({ type: 'automation', name, config, permissions, accepted, ...this.#lifeFor(by) }, this.#makerFor(by)).record;
+      : runner.spawn({ type: 'automation', name, config, permissions, accepted, ...this.#lifeFor(proposal, by) }, this.#makerFor(by))
+          .record;
     store.put({ ...proposal, answer: { kind: 'accepted', by: by.id, atMs: store.times().atMs, agentId: record.id } });
     events.emit('proposal.changed', id, { agent_id: proposal.by, state: 'accepted' });
     return record;
@@ -195,9 +197,15 @@ export class Proposals {
     return isUnbounded(by, people) && ports.authorizer.authorize(by, ['admin:agents']).allowed ? OWNER : by;
   }
 
-  /** Returns the lifetime: none for an automation of the owner, else that of the person's sign-in. */
-  #lifeFor(by: Principal): { readonly ttlMs: number | undefined } {
-    const endMs = this.#makerFor(by).kind === 'owner' ? undefined : by.token?.expiresAtMs;
+  /** Returns when an automation that a person accepts ends: with the person's sign-in; undefined if it is one of the owner, or edits another. */
+  endFor({ replaces }: Proposal, by: Principal): number | undefined {
+    if (replaces || !this.#mayAnswer(by)) return undefined;
+    return this.#makerFor(by).kind === 'owner' ? undefined : by.token?.expiresAtMs;
+  }
+
+  /** Returns the lifetime of the automation of a proposal: none, or what is left until its end. */
+  #lifeFor(proposal: Proposal, by: Principal): { readonly ttlMs: number | undefined } {
+    const endMs = this.endFor(proposal, by);
     return { ttlMs: endMs === undefined ? undefined : Math.max(endMs - this.#parts.ports.check.clock.now(), 60_000) };
   }
 
@@ -222,6 +230,7 @@ export function sharedPermissions({ permissions }: Pick<Proposal, 'permissions'>
   return commonPermissions(permissions, by.permissions);
 }
 
+/** Returns the error of a proposal that nobody can accept any more. */
 function changed(message: string): AtmoError {
-  return new AtmoError('CONFLICT', message);
+  return new AtmoError('CONFLICT', message, { reason: 'outdated' });
 }

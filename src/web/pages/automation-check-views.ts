@@ -1,4 +1,5 @@
 import { html, nothing, type TemplateResult } from 'lit';
+import { type Json, objectOf, objectsOf } from '../../core/json.ts';
 import { dateTimeWords } from '../components/formatting.ts';
 import { hasText, text } from '../texts/text.ts';
 
@@ -28,6 +29,13 @@ export interface PastRuns {
   /** Of what not everything was kept. */
   readonly incomplete?: readonly { readonly text: string }[];
   readonly list?: readonly { readonly at: string; readonly would: readonly string[] }[];
+}
+
+/** Returns a message about a saved automation, such as `evening is saved.`, with the findings that the hub answered about it. */
+export function savedWords(done: string, answer: Json): string {
+  const found = objectsOf(objectOf(answer).conflicts) as unknown as readonly Finding[];
+  if (found.length === 0) return done;
+  return text('check.after', { done, count: found.length, what: found.map(({ sentence }) => sentence).join(' ') });
 }
 
 /** Returns what may go wrong: each finding with the other automations, the times at which each acts, and what to do. */

@@ -6,6 +6,7 @@ import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
 import { text } from '../texts/text.ts';
+import { savedWords } from './automation-check-views.ts';
 import { type AutomationView, type Difference, differenceWords, type HomeNames } from './automation-words.ts';
 import { type MomentView, whyWords } from './why-words.ts';
 
@@ -57,6 +58,8 @@ class AutomationWhy extends AutomationDialog {
 /** The dialog with the versions of an automation, each with what differs from the one before. */
 class AutomationVersions extends AutomationDialog {
   readonly #versions = new RemoteData<readonly VersionView[]>(() => this.requestUpdate());
+  /** The version about which the person is asked. */
+  #asked: number | undefined;
 
   protected override connected(): readonly Stop[] {
     void this.#versions.load(async () => {
@@ -83,20 +86,34 @@ class AutomationVersions extends AutomationDialog {
         ${
           isCurrent
             ? html`<span class="chip good">${text('versions.now')}</span>`
-            : html`<button type="button" class="button small" aria-label=${label} @click=${() => void this.#bringBack(number, label)}>${text('versions.back')}</button>`
+            : html`<button type="button" class="button small" aria-label=${label} aria-expanded=${number === this.#asked} @click=${() => this.#ask(number)}>${text('versions.back')}</button>`
         }</div>
+      ${number === this.#asked ? this.#question(number) : nothing}
       <p class="quiet small">${text('versions.made', { time: dateTimeWords(at), by })}${note === undefined ? nothing : html`<br /><bdi>${note}</bdi>`}</p>
       ${diff.length === 0 ? html`<p class="small">${text('versions.first')}</p>` : html`<ul class="small">${diff.map((one) => html`<li>${differenceWords(one)}</li>`)}</ul>`}
     </li>`;
   }
 
-  async #bringBack(number: number, label: string): Promise<void> {
+  #question(number: number): TemplateResult {
+    const present = this.#versions.value?.find(({ is_current: isCurrent }) => isCurrent)?.version ?? '';
+    return html`<div role="status" class="stack"><p>${text('versions.back_question', { number, present })}</p>
+      <p class="row"><button type="button" class="button small primary" @click=${() => void this.#bringBack(number)}>${text('versions.back_now')}</button>
+        <button type="button" class="button small" @click=${() => this.#ask(undefined)}>${text('versions.not_back')}</button></p></div>`;
+  }
+
+  #ask(number: number | undefined): void {
+    this.#asked = number;
+    this.requestUpdate();
+  }
+
+  async #bringBack(number: number): Promise<void> {
+    const label = text('versions.back_thing', { number, name: this.automation.name });
     const answer = await this.callTool({
       tool: 'roll_back_automation',
       params: { agent_id: this.automation.agent_id, version: number },
       label,
     });
-    if (isJsonObject(answer)) this.notify(text('versions.brought_back', { number, version: Number(answer.version) }));
+    if (isJsonObject(answer)) this.notify(savedWords(text('versions.brought_back', { number, version: Number(answer.version) }), answer));
     // After the notice, which a dialog that has left the page could not show any more.
     this.close();
   }

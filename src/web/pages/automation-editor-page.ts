@@ -6,7 +6,7 @@ import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
 import { text } from '../texts/text.ts';
-import { checkView, type Finding, type PastRuns, pastView } from './automation-check-views.ts';
+import { checkView, type Finding, type PastRuns, pastView, savedWords } from './automation-check-views.ts';
 import { type AutomationView, actionWords, conditionWords, namesIn, triggerWords } from './automation-words.ts';
 import { grantsInWords } from './tokens.ts';
 
@@ -195,7 +195,7 @@ export class AutomationEditorPage extends PageElement {
     this.#isSaving = false;
     this.requestUpdate();
     if (answer === undefined) return;
-    this.notify(text('editor.saved', { name: id ?? this.#name }));
+    this.notify(savedWords(text('editor.saved', { name: id ?? this.#name }), answer));
     this.app.router.go('automations');
   }
 

@@ -41,6 +41,8 @@ interface ProposalView extends Pick<AutomationView, 'triggers' | 'conditions' | 
   readonly permissions: readonly string[];
   /** Permissions that this person does not have, so that only others can accept it. */
   readonly beyond?: readonly string[];
+  /** When it would end if this person accepted it; absent if it would not. */
+  readonly runs_until?: string;
   /** Absent if the hub could not check it. */
   readonly conflicts?: readonly Finding[];
 }
@@ -50,6 +52,8 @@ class AutomationProposals extends PageElement {
   readonly #proposals = new RemoteData<readonly ProposalView[]>(() => this.requestUpdate());
   /** What each proposal would have done in the past month, by its hash. */
   readonly #past = new Map<string, RemoteData<PastRuns>>();
+  /** Why a proposal can no longer be accepted, in the words of the hub, by its hash. */
+  readonly #outdated = new Map<string, string>();
 
   protected override connected(): readonly Stop[] {
     this.#load();
@@ -99,28 +103,39 @@ class AutomationProposals extends PageElement {
   }
 
   #answers(proposal: ProposalView): TemplateResult {
-    const { hash, beyond = [] } = proposal;
+    const { hash, beyond = [], runs_until: until } = proposal;
+    const outdated = this.#outdated.get(hash);
     if (beyond.length > 0) {
       const grants = grantsInWords(beyond, this.app.store.state.devices).join(', ');
       return html`<p class="quiet">${text('proposals.beyond', { grants })}</p>`;
     }
     // A press counts only if the proposal has stood there for half a second as it is.
-    return html`<footer><atmo-steady class="row" about=${hash}>
-      <button type="button" class="button primary" @click=${() => void this.#accept(proposal)}>${icon('check')}${text('proposals.accept')}</button>
+    return html`${outdated === undefined ? nothing : html`<p class="alert" role="status">${icon('warning')}<span>${text('proposals.outdated')} <span class="quiet">${outdated}</span></span></p>`}
+      ${until === undefined || outdated !== undefined ? nothing : html`<p>${text('proposals.until', { until: dateTimeWords(until) })}</p>`}
+      <footer><atmo-steady class="row" about=${hash}>
+      ${outdated === undefined ? html`<button type="button" class="button primary" @click=${() => void this.#accept(proposal)}>${icon('check')}${text('proposals.accept')}</button>` : nothing}
       <button type="button" class="button" @click=${() => void this.#decline(proposal)}>${icon('close')}${text('proposals.decline')}</button>
     </atmo-steady></footer>`;
   }
 
-  async #accept({ proposal_id: id, hash, name }: ProposalView): Promise<void> {
+  async #accept(proposal: ProposalView): Promise<void> {
+    const { proposal_id: id, hash, name } = proposal;
     const label = text('proposals.accept_thing', { name });
     try {
       const answer = await this.app.call({ tool: 'accept_automation', params: { proposal_id: id, hash }, label });
       if (answer !== undefined) this.notify(text('proposals.accepted', { name }));
     } catch (error) {
-      if (error instanceof HubError && error.code === 'CONFLICT') this.notify(text('proposals.changed', { name }), 'bad');
-      else this.notifyError(error);
+      this.#refused(proposal, error);
     }
     this.#load();
+  }
+
+  /** Shows why a proposal was not accepted. One that was changed can be looked at again; one that is out of date can only be declined. */
+  #refused({ hash, name }: ProposalView, error: unknown): void {
+    const reason = error instanceof HubError ? error.details.reason : undefined;
+    if (reason === 'other_hash') this.notify(text('proposals.changed', { name }), 'bad');
+    else if (error instanceof HubError && reason === 'outdated') this.#outdated.set(hash, error.message);
+    else this.notifyError(error);
   }
 
   async #decline({ proposal_id: id, name }: ProposalView): Promise<void> {

@@ -41,7 +41,8 @@ const SENTENCES: ReadonlySet<string> = new Set(['running', 'waits_for_approval',
 
 /** Returns the reason of a cause; undefined if the page has no words for it, or if the hub left out what it is about. */
 function reasonWords(moment: MomentView, names: HomeNames): string | undefined {
-  const key = `why.cause_${moment.cause}`;
+  const { cause, facts } = moment;
+  const key = `why.cause_${cause === 'given_up' && facts.given_up === 'hub_stopped' ? 'hub_stopped' : cause}`;
   if (!hasText(key) || (moment.outcome === 'not_triggered' && !moment.trigger)) return undefined;
   return text(key, reasonValues(moment, names));
 }
@@ -91,17 +92,28 @@ function conditionsReason({ conditions }: MomentView, names: HomeNames): string 
 
 function conditionReason({ condition, seen, isNegated, isUnknown }: JsonObject, names: HomeNames): string {
   const words = conditionWords(condition as unknown as ConditionView, names);
-  const saw = seenWords(objectOf(seen));
-  if (isUnknown === true) return text('why.unknown', { condition: words });
+  const found = objectOf(seen);
+  if (isUnknown === true) return unknownWords(words, found);
+  const saw = seenWords(found);
   const key = isNegated === true ? 'why.held' : 'why.did_not_hold';
   return saw === undefined ? text(key, { condition: words }) : text(`${key}_seen`, { condition: words, seen: saw });
 }
 
+function unknownWords(condition: string, { problem, age_seconds: age }: JsonObject): string {
+  const key = `why.problem_${String(problem)}`;
+  if (!hasText(key)) return text('why.unknown', { condition });
+  return text('why.unknown_because', { condition, problem: text(key, { age: valueWords(age ?? null) }) });
+}
+
 /** Returns what a condition saw; undefined if nothing can be shown. */
 function seenWords({ value, unit, minutes, home }: JsonObject): string | undefined {
-  if (typeof minutes === 'number') return `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, '0')}`;
-  if (Array.isArray(home)) return home.length === 0 ? text('words.none') : home.join(', ');
-  return value === undefined || value === null ? undefined : withUnit(value, unit);
+  if (typeof minutes === 'number') return sawWords(`${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, '0')}`);
+  if (Array.isArray(home)) return home.length === 0 ? text('why.saw_nobody') : text('why.saw_home', { people: home.join(', ') });
+  return value === undefined || value === null ? undefined : sawWords(withUnit(value, unit));
+}
+
+function sawWords(seen: string): string {
+  return text('why.saw', { seen });
 }
 
 function withUnit(value: Json, unit: Json | undefined): string {

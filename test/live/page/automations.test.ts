@@ -159,6 +159,8 @@ describe.skipIf(!HAS_CHROMIUM)(`what is undone and what runs by itself${HAS_CHRO
       await dialog.getByText('trigger › at: 19:30 → 20:15').waitFor();
       expect(await opened.barriers()).toEqual([]);
       await dialog.getByRole('button', { name: 'Bring back version 1 of evening' }).click();
+      await dialog.getByText('Version 1 instead of 2? A run in progress stops.').waitFor();
+      await dialog.getByRole('button', { name: 'Yes, bring back' }).click();
       await notice('Version 1 is back, as version 3.').waitFor();
       await card().getByText('every day at 19:30').waitFor();
     });

@@ -35,6 +35,25 @@ describe('why an automation ran or not', () => {
     expect(whyWords(held, NAMES)).toMatch(/because it was so that Kitchen light is below 50 lx\.$/);
     const unknown = moment('did_not_run', 'condition_unknown', { conditions: [unmet({ isUnknown: true })] });
     expect(whyWords(unknown, NAMES)).toMatch(/because it was not known whether Kitchen light is below 50 lx\.$/);
+    const old = moment('did_not_run', 'condition_unknown', {
+      conditions: [unmet({ isUnknown: true, seen: { problem: 'too_old', age_seconds: 900 } })],
+    });
+    expect(whyWords(old, NAMES)).toMatch(/because it was not known whether Kitchen light is below 50 lx \(the value was 900 s old\)\.$/);
+  });
+
+  test.each([
+    [[], /because it was not so that somebody is at home \(nobody was at home\)\.$/],
+    [['ann', 'ben'], /because it was not so that somebody is at home \(at home: ann, ben\)\.$/],
+  ])('says who was at home: %j', (home, words) => {
+    const condition = { type: 'presence', is: 'home' };
+    expect(whyWords(moment('did_not_run', 'condition_false', { conditions: [{ condition, seen: { home } }] }), NAMES)).toMatch(words);
+  });
+
+  test('says whether the hub was stopped or the automation was given up', () => {
+    expect(whyWords(moment('ran', 'given_up', { facts: { given_up: 'hub_stopped' } }), NAMES)).toMatch(/because the hub was stopped\.$/);
+    expect(whyWords(moment('ran', 'given_up', { facts: { given_up: 'cancelled' } }), NAMES)).toMatch(
+      /because it was turned off, changed or ended\.$/,
+    );
   });
 
   test('says what the sensor of a trigger showed and what it waits for', () => {
