@@ -26,6 +26,7 @@ import {
   requireAutomation,
   requireFree,
   requireMaker,
+  requireOther,
   requireOwnPermissions,
 } from './spawn-checks.ts';
 import { lifetimeOf, TokenRenewal } from './token-renewal.ts';
@@ -181,6 +182,7 @@ export class AgentRunner implements Service {
   renew(id: string, ttlMs: number | undefined, by: Principal): AgentRecord {
     const record = this.#require(id);
     requireAutomation(record, 'be renewed: spawn_agent gives it a new token, once it has ended');
+    requireOther(id, by, 'renew');
     requireMaker(record, by, { verb: 'renew', authorizer: this.#parts.authorizer });
     if (!isLiving(record)) this.#requireRevivable(record, by);
     const renewed = this.#renewal.renew(record, lifetimeOf(ttlMs, record), record.parent === undefined ? OWNER : by);

@@ -69,6 +69,11 @@ export function requireMaker(
   throw new AtmoError('PERMISSION_DENIED', `Only ${who} can ${verb} ${id}`);
 }
 
+/** Throws PERMISSION_DENIED if an automation would change itself: with `admin:agents` it could lengthen its own life. */
+export function requireOther(id: string, by: Principal, verb: string): void {
+  if (by.id === id) throw new AtmoError('PERMISSION_DENIED', `${id} cannot ${verb} itself`);
+}
+
 const MAX_AGENTS = 64;
 /** Maximum number of living agents in one family (an agent and its descendants), so that no family uses up the common maximum. */
 const MAX_FAMILY = 16;

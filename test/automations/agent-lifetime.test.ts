@@ -206,7 +206,9 @@ describe('renew_agent', () => {
 
   test('is for the owner and holders of admin:agents alone; no agent lengthens its own life', async () => {
     const fixture = await startedFixture();
-    const { token } = resultOf(await fixture.spawn(WHEN_HOT, { ttl_seconds: DAY, permissions: [...ENOUGH, 'agent:configure:auto'] }));
+    const { token } = resultOf(
+      await fixture.spawn(WHEN_HOT, { ttl_seconds: DAY, permissions: [...ENOUGH, 'agent:configure:auto', 'admin:agents'] }),
+    );
     const itself = fixture.issuer.principalOf(String(token));
     expect(codeOf(await fixture.call('renew_agent', { agent_id: 'auto' }, itself))).toBe('PERMISSION_DENIED');
     const warden = fixture.agentWith('warden', ['agent:configure:*', 'admin:agents']);

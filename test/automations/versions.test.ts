@@ -95,6 +95,14 @@ describe('edit_automation', () => {
     expect(chain?.[0]).toBe(own.token?.id);
   });
 
+  test('lets no automation edit itself, not even with the right to manage agents', async () => {
+    const fixture = await startedFixture();
+    await fixture.spawn(above(25), { permissions: [...ENOUGH, 'agent:configure:auto', 'admin:agents'] });
+    const itself = fixture.issuer.principalOf(recordOf(fixture, 'auto').token ?? '');
+    expect(codeOf(await edit(fixture, { config: above(28) }, itself))).toBe('PERMISSION_DENIED');
+    expect(await versionsOf(fixture)).toHaveLength(1);
+  });
+
   test('is for who may renew the automation: neither for itself nor for others', async () => {
     const fixture = await startedFixture();
     await fixture.spawn(above(25), { permissions: [...ENOUGH, 'agent:configure:auto'] });

@@ -70,10 +70,14 @@ export function actText({ effect }: Act, { facts }: Pick<CheckPorts, 'facts'>): 
   return targetText([effect.target], device ? [device] : [], { reads: readsIn([effect]) });
 }
 
-/** Returns the new content of a value, such as `is on: yes` or `heating setpoint: 21`. */
+/** Values that people call on and off. */
+const SWITCHED: readonly string[] = ['is on', 'on off'];
+
+/** Returns the new content of a value, such as `on` or `heating setpoint: 21`. */
 export function contentText({ value, becomes, isCopy }: Act): string {
   const name = readableWords(value.split('/').at(-1) ?? value);
   if (becomes === undefined) return isCopy ? `${name}: as the sensor shows` : `${name}: changed`;
+  if (typeof becomes === 'boolean' && SWITCHED.includes(name)) return becomes ? 'on' : 'off';
   return `${name}: ${plainText(becomes)}`;
 }
 

@@ -3,6 +3,7 @@ import { NEEDS_APPROVAL, type RegisteredTool } from '../../tools/definition/tool
 import { canSeeTool } from '../../tools/definition/tool-permissions.ts';
 import { checkActions } from '../automation-access.ts';
 import type { CheckPorts } from '../automation-ports.ts';
+import { deviceName, sensorName } from '../home-things.ts';
 import { canObserve, observedBy } from '../observed.ts';
 import type { Condition } from '../plan/condition-schema.ts';
 import type { Action } from '../plan/step-schema.ts';
@@ -10,7 +11,7 @@ import type { Trigger } from '../plan/trigger-schema.ts';
 import { ASK_TOOL, callsIn } from '../run/step-calls.ts';
 import { type CheckedStep, devicesOf } from './acts.ts';
 import { type Behaviour, timesOfRuns, timesOfStep } from './behaviour.ts';
-import { type Finding, findingOf, quotedName, timelineEntry } from './finding.ts';
+import { actText, type Finding, findingOf, quotedName, timelineEntry } from './finding.ts';
 import { type RuledStep, type RuledTimes, ruledTimes } from './ruled-times.ts';
 import { minuteOfWeek } from './situations.ts';
 import {
@@ -35,7 +36,7 @@ export function lackingPermissions(behaviour: Behaviour, ports: CheckPorts): rea
   const { plan, principal } = behaviour.automation;
   const unseen = observedBy(plan).filter((about) => !canObserve(about, principal, ports.authorizer));
   const refusals = callsIn(plan.actions, ports.clock.now()).flatMap(({ action }) => refusalOf(action, behaviour, ports) ?? []);
-  return [...unseen.map((about) => `its permissions do not show it ${observedId(about)}`), ...refusals].map((why) =>
+  return [...unseen.map((about) => `it may not read ${observedName(about, ports)}`), ...refusals].map((why) =>
     findingOf(
       {
         kind: 'lacks_permission',
@@ -51,9 +52,9 @@ export function lackingPermissions(behaviour: Behaviour, ports: CheckPorts): rea
   );
 }
 
-function observedId(about: Trigger | Condition): string {
-  if ('sensor_id' in about) return `the sensor ${about.sensor_id}`;
-  if ('device_id' in about) return `the device ${about.device_id}`;
+function observedName(about: Trigger | Condition, ports: CheckPorts): string {
+  if ('sensor_id' in about) return sensorName(about.sensor_id, ports);
+  if ('device_id' in about) return deviceName(about.device_id, ports);
   return 'flag' in about ? `the flag ${about.flag}` : `what ${about.type} looks at`;
 }
 
@@ -85,7 +86,7 @@ export function endsBefore(behaviour: Behaviour, ports: CheckPorts): readonly Fi
         devices: [],
         timeline: [timelineEntry(behaviour, 'run', times)],
         sentence: `${quotedName(behaviour.automation)} never runs: it would run ${timesText(times)}, and its permissions end before`,
-        fix: 'Give it a later end (ttl_seconds)',
+        fix: 'Give it a later end',
       },
       ports,
     ),
@@ -151,6 +152,12 @@ export function refusedByRule(behaviour: Behaviour, ports: CheckPorts): readonly
   });
 }
 
+/** Returns what a step does, such as `Unlock Front door`; the name of its tool if that is not known. */
+function stepText({ tool, acts }: CheckedStep, ports: CheckPorts): string {
+  const [first] = acts;
+  return first ? actText(first, ports) : tool;
+}
+
 function refusedFinding({ behaviour, step, times }: RuledStep, { rule, times: refused }: RuledTimes, ports: CheckPorts): Finding {
   const isAlways = lengthOf(refused) === lengthOf(times);
   const whose = rule === 'default' ? 'no rule allows' : `the rule ${JSON.stringify(rule)} refuses`;
@@ -161,7 +168,7 @@ function refusedFinding({ behaviour, step, times }: RuledStep, { rule, times: re
       behaviours: [behaviour],
       devices: devicesOf(step),
       timeline: [timelineEntry(behaviour, 'refused', refused)],
-      sentence: `${quotedName(behaviour.automation)}: ${whose} ${step.tool} ${isAlways ? 'whenever it runs' : timesText(refused)}`,
+      sentence: `${quotedName(behaviour.automation)}: ${whose} ${stepText(step, ports)} ${isAlways ? 'whenever it runs' : timesText(refused)}`,
       fix: 'Change the times or the step, or ask the owner to change the rule',
     },
     ports,

@@ -5,7 +5,7 @@ import { AtmoError } from '../../core/errors.ts';
 import type { AgentRecord } from '../agent-store.ts';
 import type { DefinitionPorts } from '../automation-ports.ts';
 import type { AutomationPlan } from '../plan/plan-schema.ts';
-import { checkDefinition, requireAutomation, requireMaker, requireOwnPermissions } from '../spawn-checks.ts';
+import { checkDefinition, requireAutomation, requireMaker, requireOther, requireOwnPermissions } from '../spawn-checks.ts';
 import type { AutomationEdit } from '../version-store.ts';
 import { type Definition, requireAccepted, sortedPermissions } from './definition.ts';
 
@@ -32,6 +32,7 @@ export type EditPorts = DefinitionPorts & {
 export function checkEdit({ before, edit, by }: WantedEdit, ports: EditPorts): Definition & { readonly plan?: AutomationPlan } {
   const { id, type } = before;
   requireAutomation(before, 'be edited: what it does stands elsewhere');
+  requireOther(id, by, 'edit');
   requireMaker(before, by, { verb: 'edit', authorizer: ports.authorizer });
   requirePersonIfAccepted(before, by, ports.people);
   const permissions = sortedPermissions(edit.permissions ?? before.permissions);

@@ -47,12 +47,28 @@ function withUnit(value: Json | undefined, unit: Json | undefined): string {
   return typeof unit === 'string' && unit !== '' ? `${text} ${unit}` : text;
 }
 
-export const undo: Command = toolCommand({
+const undoCall = toolCommand({
   name: 'undo',
   summary: 'put devices back as they were before a call, a scene, a sequence or a run of an automation',
-  examples: ['undo 4bf92f3577b34da6a3ce929d0e0e4736'],
   tool: 'hub:undo',
   options: HUB_OPTION,
   operands: [{ name: 'TRACE', help: 'trace id, as atmo call and atmo audit tail tell it', param: 'trace_id' }],
   sentence: ({ summary }) => String(summary),
 });
+
+/** The command that undoes a trace, or with `--dry-run` rehearses that. */
+export const undo: Command = {
+  ...undoCall,
+  examples: ['undo 4bf92f3577b34da6a3ce929d0e0e4736', 'undo 4bf92f3577b34da6a3ce929d0e0e4736 --dry-run'],
+  options: { ...undoCall.options, 'dry-run': { help: 'only tell what would be put back: nothing runs' } },
+  async run(call) {
+    if (!call.isSet('dry-run')) {
+      await undoCall.run(call);
+      return;
+    }
+    const answer = await call.hub.invoke(UNDO_REHEARSAL, { trace_id: call.operand(0) }, { headers: {} });
+    call.output.answer(answer, () => rehearsalText(answer));
+  },
+};
+
+const UNDO_REHEARSAL = `/api/v1/tools/${encodeURIComponent('hub:undo')}/invoke?rehearse=true`;

@@ -256,7 +256,6 @@ function requireAsLeft(compiled: CompiledDevice, value: CompiledValue, { calls, 
   const left = last.after?.[compiled.device.id]?.[path];
   if (left === undefined ? wanted === undefined : isSameValue(now, left)) return;
   throw notAsLeft(compiled, value, {
-    tool: last.tool,
     left: left === undefined ? JSON.stringify(wanted) : shown(value, left),
     ...(showsValues && { now }),
   });
@@ -275,14 +274,13 @@ function leaves({ value, raw }: ValueChange, path: string, now: Json): boolean {
 function notAsLeft(
   { device }: CompiledDevice,
   value: CompiledValue,
-  { tool, left, now }: { readonly tool: string; readonly left: string; readonly now?: Json },
+  { left, now }: { readonly left: string; readonly now?: Json },
 ): AtmoError {
   const title = value.title.toLowerCase();
-  const what =
-    now === undefined ? `${title} is not as ${tool} left it` : `${title} is ${shown(value, now)}, and ${tool} left it at ${left}`;
+  const what = now === undefined ? `${title} is not as it was after this` : `${title} is ${shown(value, now)}, and was ${left} after this`;
   return new AtmoError(
     'CONFLICT',
-    `${quoted(device.name)}: ${what}. Somebody has changed it since, or it is still on its way; nothing was undone`,
+    `${quoted(device.name)}: ${what}. Somebody has changed it since, or it is still moving. Nothing was undone`,
     { reason: 'changed_since', device: device.id, value: value.name, ...(now !== undefined && { now: value.toHuman(now) }) },
   );
 }

@@ -32,7 +32,7 @@ test('a conflict names the pair, the lamp, when each acts, and what to do', asyn
       { agent_id: 'new', does: 'Turn off hall lamp', windows },
       { agent_id: 'old-0', does: 'Turn on hall lamp', windows },
     ],
-    sentence: '"new" and "old-0" want different things of hall lamp at 22:00 every day: is on: no and is on: yes',
+    sentence: '"new" and "old-0" want different things of hall lamp at 22:00 every day: off and on',
     fix: 'Let only one of them act on hall lamp at that time: give one a condition that excludes the other, or another time',
   });
 });

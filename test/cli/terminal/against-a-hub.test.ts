@@ -127,6 +127,15 @@ describe('calling', () => {
     expect((await run(['call', 'count'])).out).toMatch(/^3\ntrace {2}[0-9a-f]{32}\n$/);
   });
 
+  test('undo --dry-run says what would be done, and undoes nothing', async () => {
+    let undone = 0;
+    const { run, addTool } = makeHome();
+    addTool({ namespace: 'hub', name: 'undo', parameters: { type: 'object' }, handler: async () => ({ summary: `undone ${++undone}` }) });
+    const { code, out } = await run(['undo', 'ab12', '--dry-run']);
+    expect([code, out, undone]).toEqual([0, expect.stringContaining('would run'), 0]);
+    expect((await run(['undo', 'ab12'])).out).toBe('undone 1\n');
+  });
+
   test('parameters come as JSON, from stdin and from a file', async () => {
     const { run } = makeHome();
     expect((await run(['call', 'dim', '--params', '{"level":1}', '--json'])).json().result.level).toBe(1);
