@@ -132,7 +132,7 @@ export async function openAuth(collaborators: AuthCollaborators, config: HubConf
     revocations: tokens.revocations,
     meshTokens: tokens.meshTokens,
     rateLimiter: new TokenRateLimiter(clock),
-    rehearsalLimiter: new TokenRateLimiter(clock, { defaultRate: REHEARSALS }),
+    rehearsalLimiter: new TokenRateLimiter(clock, { fixedRate: REHEARSALS }),
     approvers,
     approvals,
     waits,

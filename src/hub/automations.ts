@@ -80,7 +80,7 @@ export async function openAutomations(
     questions,
     tokens,
     people,
-    edits: new TokenRateLimiter(clock, { defaultRate: EDITS }),
+    edits: new TokenRateLimiter(clock, { fixedRate: EDITS }),
     authorizer,
     pipeline,
     registry,
@@ -105,13 +105,13 @@ export async function openAutomations(
   const checkTools = { registry, things, authorizer, check, logger };
   await stack.start(new EventRecorder({ clock, events, house, history: readings.events }));
   const replayer = new AutomationReplayer({ check, house, readings, events: readings.events });
-  const limiter = new TokenRateLimiter(clock, { defaultRate: REPLAYS });
+  const limiter = new TokenRateLimiter(clock, { fixedRate: REPLAYS });
   const proposals = new Proposals({ store: new ProposalStore(store, clock), runner, people, events, ports: checkTools });
   const tools = [
     ...agentTools(runner, checkTools),
     checkAutomationTool(runner, checkTools),
     replayAutomationTool(runner, { replayer, limiter, tools: checkTools }),
-    convertAutomationTool(checkTools, new TokenRateLimiter(clock, { defaultRate: CONVERSIONS })),
+    convertAutomationTool(checkTools, new TokenRateLimiter(clock, { fixedRate: CONVERSIONS })),
     explainAutomationTool(runner, {
       clock,
       timeZone,

@@ -152,7 +152,7 @@ export async function agentFixture({
   };
   const runner: AgentRunner = new AgentRunner({
     people,
-    edits: new TokenRateLimiter(clock, { defaultRate: { burst: 30, perSecond: 1 / 60 } }),
+    edits: new TokenRateLimiter(clock, { fixedRate: { burst: 30, perSecond: 1 / 60 } }),
     things,
     house,
     questions: asked.questions,

@@ -9,10 +9,18 @@ import {
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 
+interface Rate {
+  /** Calls at once. */
+  readonly burst: number;
+  readonly perSecond: number;
+}
+
 /** Default limits of agents, and the size of the limiter. */
 export interface RateOptions {
   /** Rate limit of an agent whose root token has no limit; default 400 calls at once and 200 per second. The owner has no limit. */
-  readonly defaultRate?: { readonly burst: number; readonly perSecond: number };
+  readonly defaultRate?: Rate;
+  /** Rate of one costly purpose, such as rehearsals, which no token replaces: the limit of a root token is one of all calls. */
+  readonly fixedRate?: Rate;
   /** Largest number of buckets; default 4,096. */
   readonly maxBuckets?: number;
 }
@@ -35,13 +43,15 @@ interface Bucket extends Measure {
  */
 export class TokenRateLimiter implements RateLimiter {
   readonly #clock: Clock;
-  readonly #defaultRate: { readonly burst: number; readonly perSecond: number };
+  readonly #rate: Rate;
+  readonly #isFixed: boolean;
   readonly #maxBuckets: number;
   readonly #buckets = new Map<string, Bucket>();
 
-  constructor(clock: Clock, { defaultRate = { burst: 400, perSecond: 200 }, maxBuckets = 4096 }: RateOptions = {}) {
+  constructor(clock: Clock, { fixedRate, defaultRate = { burst: 400, perSecond: 200 }, maxBuckets = 4096 }: RateOptions = {}) {
     this.#clock = clock;
-    this.#defaultRate = defaultRate;
+    this.#rate = fixedRate ?? defaultRate;
+    this.#isFixed = fixedRate !== undefined;
     this.#maxBuckets = maxBuckets;
   }
 
@@ -67,9 +77,9 @@ export class TokenRateLimiter implements RateLimiter {
     if (who.kind === 'owner') return [];
     const limits = token?.rateLimits ?? [];
     const own = limits.map(measureOf);
-    if (limits.some(({ tokenId }) => tokenId === token?.chain[0])) return own;
+    if (!this.#isFixed && limits.some(({ tokenId }) => tokenId === token?.chain[0])) return own;
     // Child agents share the bucket of their root agent. Otherwise, an agent could get more calls by creating children.
-    const { burst, perSecond } = this.#defaultRate;
+    const { burst, perSecond } = this.#rate;
     return [...own, { key: rootAgentOf(principalKey(who)), capacity: burst, perMs: perSecond / 1000 }];
   }
 

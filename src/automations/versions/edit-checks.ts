@@ -40,8 +40,7 @@ export function checkEdit({ before, edit, by }: WantedEdit, ports: EditPorts): D
   requireNoMore(permissions, { before, by }, ports.people);
   const checked = checkDefinition({ type, config: edit.config }, { ...by, id, permissions }, ports);
   requireAccepted({ config: checked.config, permissions }, edit.accepted);
-  // The limits of the editor's token are about calls. An edit is written to the disk, and so is bounded whatever the token says.
-  ports.edits.charge({ id: by.id, kind: by.kind, permissions: [] });
+  ports.edits.charge(by);
   return { ...checked, permissions };
 }
 

@@ -129,3 +129,9 @@ describe('the memory of the limiter', () => {
     expect(charges(busy, 10)).toBe(0);
   });
 });
+
+test('a generous token does not replace the rate of one costly purpose, and a narrow one counts beside it', () => {
+  const { charges } = room({ fixedRate: { burst: 6, perSecond: 0.1 } });
+  expect(charges(agent('generous', { calls: 1000, seconds: 1 }), 50)).toBe(6);
+  expect(charges(agent('narrow', { calls: 2, seconds: 60 }), 50)).toBe(2);
+});
