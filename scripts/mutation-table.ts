@@ -150,11 +150,7 @@ const PLACES: readonly Place[] = [
   {
     file: 'src/hub/automations.ts',
     rows: [
-      [
-        'automations observe everything',
-        'people,\n    authorizer,\n    pipeline,',
-        `people,\n    authorizer: ${PERMISSIVE_AUTHORIZER},\n    pipeline,`,
-      ],
+      ['automations observe everything', '    authorizer,\n    pipeline,', `    authorizer: ${PERMISSIVE_AUTHORIZER},\n    pipeline,`],
     ],
   },
   {

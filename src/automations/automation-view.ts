@@ -4,15 +4,21 @@ import { isJsonObject, type Json, type JsonObject, objectOf } from '../core/json
 import { callerView } from '../tools/definition/tool-permissions.ts';
 import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
 import { copyJson, snakeJson } from '../tools/schema/plain-json.ts';
-import type { AgentRunner } from './agent-runner.ts';
 import { type AgentRecord, shownStatus } from './agent-store.ts';
 import type { CheckToolPorts } from './automation-ports.ts';
 import { type ThingKind, thingNamedBy } from './home-things.ts';
 import type { AutomationPlan } from './plan/plan-schema.ts';
 import { type Action, isAction, type Step } from './plan/step-schema.ts';
 
+/** Port: what is known of an agent beside its record. */
+interface RunningAgents {
+  /** Returns when a trigger by time fires next, milliseconds since 1970; undefined if there is none. */
+  nextRunMs(record: AgentRecord): number | undefined;
+  parametersOf(record: AgentRecord): Readonly<Record<string, Json>>;
+}
+
 /** Returns the public view of an agent, without its token. */
-export function agentView(record: AgentRecord, runner: AgentRunner): Json {
+export function agentView(record: AgentRecord, runner: RunningAgents): Json {
   const { lastError, lastRunAtMs, running, disabled } = record;
   const nextRunAtMs = runner.nextRunMs(record);
   return snakeJson({

@@ -36,6 +36,7 @@ describe('benchmarks', () => {
       'sensors',
       'sandbox',
       'connectors',
+      'replay',
       'storage',
       'soak',
       'wear',

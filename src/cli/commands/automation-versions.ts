@@ -8,7 +8,7 @@ import { AGENT, configIn, conflictText, namedPermissions } from './agents.ts';
 const show = requestCommand({
   name: 'agent show',
   summary: 'what an automation does, as agent edit takes it; ids stand in place of names',
-  examples: ['agent show night-watch > night.json', 'agent show night-watch --version 3'],
+  examples: ['agent show night-watch', 'agent show night-watch --version 3'],
   operands: [AGENT],
   options: { version: { value: 'NUMBER', help: 'what it did in this version' } },
   request: (call) => call.hub.call('show_automation', { agent_id: call.operand(0), ...versionIn(call.text('version')) }),

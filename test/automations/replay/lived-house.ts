@@ -36,6 +36,13 @@ const DEVICES = ['hall-sensor', 'hall-lamp', 'hall-button'];
 const KEEPS_ALL = { raw: 40 * DAY_MS, '5min': 60 * DAY_MS, '1h': 365 * DAY_MS };
 const validator = new SchemaValidator();
 
+interface ReplayCall {
+  readonly signal?: AbortSignal;
+  readonly days?: number;
+  /** Id of the agent that asks. */
+  readonly caller?: string;
+}
+
 /** A house in which an automation lives while its history is kept. Time goes by only when it is told to. */
 export class LivedHouse implements AsyncDisposable {
   readonly clock = new PastClock(START);
@@ -129,13 +136,14 @@ export class LivedHouse implements AsyncDisposable {
   }
 
   replay(config: JsonObject, days = 30) {
-    return this.replayWith(config, AbortSignal.timeout(300_000), days);
+    return this.replayWith(config, { days });
   }
 
-  replayWith(config: JsonObject, signal: AbortSignal, days = 30) {
+  replayWith(config: JsonObject, { signal = AbortSignal.timeout(300_000), days = 30, caller = 'auto' }: ReplayCall) {
     this.#replayer ??= this.#newReplayer();
     const principal = { id: 'auto', kind: 'agent', permissions: PERMISSIONS } as const;
-    return this.#replayer.replay(parseAutomation(config, validator), principal, { days, viewer: principal, signal });
+    const viewer = { ...principal, id: caller };
+    return this.#replayer.replay(parseAutomation(config, validator), principal, { days, viewer, signal });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

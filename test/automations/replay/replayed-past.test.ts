@@ -94,9 +94,9 @@ test('one replay runs at a time, few wait, and one that is no longer wanted ends
   await using home = await openHouse();
   await home.pass(30 * DAY);
   const config = { trigger: { type: 'every', seconds: 60 }, actions: [ON, { type: 'wait', seconds: 30 }], cooldown_seconds: 0 };
-  const stopped = home.replayWith(config, AbortSignal.timeout(1));
-  const others = [1, 2, 3, 4].map(() => home.replay(config, 1));
-  await expect(home.replay(config, 1)).rejects.toMatchObject({ code: 'RESOURCE_EXCEEDED' });
+  const stopped = home.replayWith(config, { signal: AbortSignal.timeout(1) });
+  const others = ['a', 'b', 'c', 'd'].map((caller) => home.replayWith(config, { days: 1, caller }));
+  await expect(home.replayWith(config, { days: 1, caller: 'e' })).rejects.toMatchObject({ code: 'RESOURCE_EXCEEDED' });
   await expect(stopped).rejects.toMatchObject({ name: 'TimeoutError' });
   expect((await Promise.all(others)).map(({ runs }) => runs)).toEqual([1440, 1440, 1440, 1440]);
 });
