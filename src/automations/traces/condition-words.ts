@@ -1,43 +1,49 @@
 import { readableWords } from '../../core/devices/matter-names.ts';
 import { type Json, type JsonObject, objectOf } from '../../core/json.ts';
+import type { SimpleCondition } from '../plan/condition-schema.ts';
 import { dayText, durationText, factTime, type WordPorts } from './time-words.ts';
 
-/** Returns why a condition did not hold, such as `Kitchen sensor showed 61 lx and it needs less than 50 lx`. */
-export function conditionReason(unmet: JsonObject, ports: WordPorts): string {
-  const condition = objectOf(unmet.condition);
-  const seen = objectOf(unmet.seen);
-  const isNegated = unmet.isNegated === true;
-  switch (condition.type) {
-    case 'reading':
-      return readingReason(condition, seen, isNegated);
-    case 'time':
-      return timeReason(condition, seen, isNegated);
-    case 'sun':
-      return sunReason(condition, seen, { isNegated, ports });
-    case 'flag': {
-      const needed = valueText(condition.is ?? true);
-      return `the flag ${readableWords(String(condition.flag))} was ${valueText(seen.value ?? false)} and it ${needs(isNegated)} ${needed}`;
-    }
-    case 'reachability':
-      return reachabilityReason(condition, seen, isNegated);
-    case 'presence':
-      return presenceReason(condition, seen, isNegated);
-    default:
-      return expressionReason(condition, seen, unmet.isUnknown === true);
-  }
+/** An unmet condition of a trace. */
+interface Unmet {
+  readonly condition: JsonObject;
+  readonly seen: JsonObject;
+  readonly isNegated: boolean;
+  readonly isUnknown: boolean;
 }
 
-function needs(isNegated: boolean): string {
+const REASONS: Readonly<Record<SimpleCondition['type'], (unmet: Unmet, ports: WordPorts) => string>> = {
+  reading: readingReason,
+  time: timeReason,
+  sun: sunReason,
+  flag: flagReason,
+  reachability: reachabilityReason,
+  presence: presenceReason,
+  expression: expressionReason,
+};
+
+/**
+ * Returns why a condition did not hold, such as `Kitchen sensor showed 61 lx and it needs less than 50 lx`. The cast is safe because traces
+ * hold conditions as plans have them.
+ */
+export function conditionReason({ condition: about, seen, isNegated, isUnknown }: JsonObject, ports: WordPorts): string {
+  const condition = objectOf(about);
+  const reason = REASONS[condition.type as SimpleCondition['type']];
+  return reason({ condition, seen: objectOf(seen), isNegated: isNegated === true, isUnknown: isUnknown === true }, ports);
+}
+
+function needs({ isNegated }: Unmet): string {
   return isNegated ? 'must not be' : 'needs';
 }
 
-function readingReason(condition: JsonObject, { value = null, unit, problem, age_seconds: age }: JsonObject, isNegated: boolean): string {
+function readingReason(unmet: Unmet): string {
+  const { condition, seen } = unmet;
+  const { value = null, unit, problem, age_seconds: age } = seen;
   const name = String(condition.sensor_name ?? condition.sensor_id);
   if (problem === 'gone') return `${name} is gone`;
   if (problem === 'no_value') return `${name} had no value`;
   if (problem === 'unreachable') return `${name} was not known, because its device did not answer`;
   if (problem === 'too_old') return `${name} was last known ${durationText(age)} before, which is too old`;
-  return `${name} showed ${amount(value, unit)} and it ${needs(isNegated)} ${limitText(condition, unit)}`;
+  return `${name} showed ${amount(value, unit)} and it ${needs(unmet)} ${limitText(condition, unit)}`;
 }
 
 /** Returns what a comparison needs, such as `less than 50 lx`. */
@@ -56,7 +62,7 @@ function valueText(value: Json): string {
   return typeof value === 'string' ? readableWords(value) : String(value);
 }
 
-function timeReason({ after, before, days }: JsonObject, { day, minutes }: JsonObject, isNegated: boolean): string {
+function timeReason({ condition: { after, before, days }, seen: { day, minutes }, isNegated }: Unmet): string {
   const at = typeof minutes === 'number' ? clockOf(minutes) : '';
   const window = windowText(after, before);
   const onDays = Array.isArray(days) ? `on ${days.map(dayText).join(', ')}` : '';
@@ -73,11 +79,7 @@ function windowText(after: Json | undefined, before: Json | undefined): string {
   return [from, to].filter((text) => text !== '').join(' ');
 }
 
-function sunReason(
-  { after, before }: JsonObject,
-  { from, to, problem }: JsonObject,
-  { isNegated, ports }: { readonly isNegated: boolean; readonly ports: WordPorts },
-): string {
+function sunReason({ condition: { after, before }, seen: { from, to, problem }, isNegated }: Unmet, ports: WordPorts): string {
   if (problem === 'no_place') return 'the hub does not know where the house is, so the sun is not known';
   if (problem === 'no_event') return 'the sun neither rises nor sets on this day';
   const fromText = after === undefined ? undefined : `${after} (${factTime(from, ports)})`;
@@ -85,18 +87,20 @@ function sunReason(
   return `it ${isNegated ? 'must not run' : 'runs only'} ${windowText(fromText, toText)}`;
 }
 
-function reachabilityReason(
-  { device_name: name, device_id: id, is }: JsonObject,
-  { value = null }: JsonObject,
-  isNegated: boolean,
-): string {
+function flagReason(unmet: Unmet): string {
+  const { condition, seen } = unmet;
+  const needed = valueText(condition.is ?? true);
+  return `the flag ${readableWords(String(condition.flag))} was ${valueText(seen.value ?? false)} and it ${needs(unmet)} ${needed}`;
+}
+
+function reachabilityReason({ condition: { device_name: name, device_id: id, is }, seen: { value }, isNegated }: Unmet): string {
   const device = String(name ?? id);
   if (value !== 'reachable' && value !== 'unreachable') return `it is not known whether ${device} answers`;
   const needed = isNegated ? is === 'unreachable' : is === 'reachable';
   return `${device} ${value === 'reachable' ? 'answered' : 'did not answer'} and it needs one that ${needed ? 'answers' : 'does not'}`;
 }
 
-function presenceReason({ person, is }: JsonObject, { value, home }: JsonObject, isNegated: boolean): string {
+function presenceReason({ condition: { person, is }, seen: { value, home }, isNegated }: Unmet): string {
   const needed = `${isNegated ? 'not ' : ''}${is}`;
   if (person !== undefined) {
     return value === null ? `it is not known where ${person} is` : `${person} was ${value} and it needs ${person} ${needed}`;
@@ -107,7 +111,7 @@ function presenceReason({ person, is }: JsonObject, { value, home }: JsonObject,
   return `${state} and it needs ${wanted}`;
 }
 
-function expressionReason({ expr }: JsonObject, { readings, flags }: JsonObject, isUnknown: boolean): string {
+function expressionReason({ condition: { expr }, seen: { readings, flags }, isUnknown }: Unmet): string {
   const used = [...Object.entries(objectOf(readings)), ...Object.entries(objectOf(flags))];
   const values = used.map(([name, value]) => `${name} was ${value === null ? 'not known' : valueText(value ?? null)}`);
   const where = values.length === 0 ? '' : ` (${values.join(', ')})`;

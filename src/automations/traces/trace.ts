@@ -21,6 +21,7 @@ const RUN_CAUSES = [
   'given_up',
   'interrupted',
 ] as const;
+export type RunCause = (typeof RUN_CAUSES)[number];
 
 /** Why a trigger that fired, or whose time had come, started no run. */
 const NO_RUN_CAUSES = [
@@ -42,6 +43,7 @@ const NO_RUN_CAUSES = [
   'late',
   'hub_off',
 ] as const;
+export type NoRunCause = (typeof NO_RUN_CAUSES)[number];
 
 /** Why no trigger fired. */
 const NO_TRIGGER_CAUSES = [
@@ -67,6 +69,7 @@ const NO_TRIGGER_CAUSES = [
   'other_webhook',
   'nothing_came',
 ] as const;
+export type NoTriggerCause = (typeof NO_TRIGGER_CAUSES)[number];
 
 /** All causes: what explains why an automation ran or did not run at a moment. */
 export const TRACE_CAUSES = [...RUN_CAUSES, ...NO_RUN_CAUSES, ...NO_TRIGGER_CAUSES] as const;
