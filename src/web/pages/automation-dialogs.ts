@@ -6,7 +6,7 @@ import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
 import { text } from '../texts/text.ts';
-import { savedWords } from './automation-check-views.ts';
+import { savedWords } from './automation-views.ts';
 import { type AutomationView, type Difference, differenceWords, type HomeNames } from './automation-words.ts';
 import { type MomentView, whyWords } from './why-words.ts';
 
@@ -98,7 +98,7 @@ class AutomationVersions extends AutomationDialog {
     const present = this.#versions.value?.find(({ is_current: isCurrent }) => isCurrent)?.version ?? '';
     return html`<div role="status" class="stack"><p>${text('versions.back_question', { number, present })}</p>
       <p class="row"><button type="button" class="button small primary" @click=${() => void this.#bringBack(number)}>${text('versions.back_now')}</button>
-        <button type="button" class="button small" @click=${() => this.#ask(undefined)}>${text('versions.not_back')}</button></p></div>`;
+        <button type="button" class="button small" @click=${() => this.#ask(undefined)}>${text('forms.cancel')}</button></p></div>`;
   }
 
   #ask(number: number | undefined): void {

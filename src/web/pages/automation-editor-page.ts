@@ -6,8 +6,8 @@ import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
 import { text } from '../texts/text.ts';
-import { checkView, type Finding, type PastRuns, pastView, savedWords } from './automation-check-views.ts';
-import { type AutomationView, actionWords, conditionWords, namesIn, triggerWords } from './automation-words.ts';
+import { checkView, type DefinitionView, definitionView, type Finding, type PastRuns, pastView, savedWords } from './automation-views.ts';
+import { namesIn } from './automation-words.ts';
 import { grantsInWords } from './tokens.ts';
 
 /** After the last key, the page waits this many milliseconds before it lets the hub read the text. */
@@ -27,7 +27,7 @@ interface Reading {
   readonly config?: JsonObject;
   readonly problems: readonly Problem[];
   readonly lacks: readonly string[];
-  readonly view?: Pick<AutomationView, 'triggers' | 'conditions' | 'actions'>;
+  readonly view?: DefinitionView;
 }
 
 /** What is known about a draft before it lives. */
@@ -117,9 +117,7 @@ export class AutomationEditorPage extends PageElement {
         view === undefined
           ? html`<p class="quiet">${text('editor.not_readable')}</p>`
           : html`<dl class="facts">
-        <dt>${text('automations.when')}</dt><dd><ul>${view.triggers.map((one) => html`<li>${triggerWords(one, names)}</li>`)}</ul></dd>
-        ${view.conditions.length === 0 ? nothing : html`<dt>${text('automations.if')}</dt><dd><ul>${view.conditions.map((one) => html`<li>${conditionWords(one, names)}</li>`)}</ul></dd>`}
-        <dt>${text('automations.what')}</dt><dd><ul>${view.actions.map((one) => html`<li>${actionWords(one, names)}</li>`)}</ul></dd>
+        ${definitionView(view, names)}
         <dt>${text('editor.allowed')}</dt><dd><ul>${allowed.map((one) => html`<li>${one}</li>`)}</ul></dd></dl>`
       }
     </section>`;

@@ -10,20 +10,12 @@ import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
 import { text, textWith } from '../texts/text.ts';
-import { checkView, type Finding, type PastRuns, pastView } from './automation-check-views.ts';
-import {
-  type AutomationView,
-  actionWords,
-  conditionWords,
-  type Difference,
-  differenceWords,
-  namesIn,
-  triggerWords,
-} from './automation-words.ts';
+import { checkView, type DefinitionView, definitionView, type Finding, type PastRuns, pastView } from './automation-views.ts';
+import { type Difference, differenceWords, namesIn } from './automation-words.ts';
 import { grantsInWords } from './tokens.ts';
 
 /** An automation that an agent proposes, as `list_automation_proposals` returns it. */
-interface ProposalView extends Pick<AutomationView, 'triggers' | 'conditions' | 'actions'> {
+interface ProposalView extends DefinitionView {
   readonly proposal_id: string;
   readonly name: string;
   /** Why it is good for the person, in the words of the agent. */
@@ -85,9 +77,7 @@ class AutomationProposals extends PageElement {
       ${sentence === undefined ? nothing : html`<blockquote><p class="quiet small">${textWith('proposals.in_words_of', { who })}</p><p><bdi>${escapeAllHidden(sentence)}</bdi></p></blockquote>`}
       ${replaces === undefined ? nothing : html`<p>${text('proposals.replaces', { name: replaces })}</p><ul class="small">${diff.map((one) => html`<li>${differenceWords(one)}</li>`)}</ul>`}
       <dl class="facts">
-        <dt>${text('automations.when')}</dt><dd><ul>${proposal.triggers.map((one) => html`<li>${triggerWords(one, names)}</li>`)}</ul></dd>
-        ${proposal.conditions.length === 0 ? nothing : html`<dt>${text('automations.if')}</dt><dd><ul>${proposal.conditions.map((one) => html`<li>${conditionWords(one, names)}</li>`)}</ul></dd>`}
-        <dt>${text('automations.what')}</dt><dd><ul>${proposal.actions.map((one) => html`<li>${actionWords(one, names)}</li>`)}</ul></dd>
+        ${definitionView(proposal, names)}
         <dt>${text('proposals.in_full')}</dt><dd><ul class="will-do">${words.map((line) => html`<li>${escapeAllHidden(line)}</li>`)}</ul></dd>
         <dt>${text('editor.allowed')}</dt><dd><ul>${grantsInWords(permissions, devices).map((one) => html`<li>${one}</li>`)}</ul></dd>
         <dt>${text('proposals.open_until')}</dt><dd>${dateTimeWords(endsAt)}</dd>

@@ -10,7 +10,8 @@ import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
 import { text } from '../texts/text.ts';
-import { type AutomationView, actionWords, conditionWords, type HomeNames, namesIn, triggerWords } from './automation-words.ts';
+import { definitionView } from './automation-views.ts';
+import { type AutomationView, type HomeNames, namesIn } from './automation-words.ts';
 
 const DAY_SECONDS = 86_400;
 /** The ends that a person can choose, in days. */
@@ -63,16 +64,12 @@ export class AutomationsPage extends PageElement {
   }
 
   #card(automation: AutomationView): TemplateResult {
-    const { agent_id: id, name, status, triggers, conditions, actions } = automation;
+    const { agent_id: id, name, status } = automation;
     const isOver = status === 'killed' || status === 'expired';
     return html`<section class="card stack" aria-label=${name} data-automation=${id}>
       <div class="row"><h2 class="grow"><bdi>${name}</bdi></h2><span class="chip ${status}">${text(`automations.is_${status}`)}</span></div>
       <dl class="facts">
-        <dt>${text('automations.when')}</dt>
-        <dd><ul>${triggers.map((trigger) => html`<li>${triggerWords(trigger, this.#names())}</li>`)}</ul></dd>
-        ${conditions.length === 0 ? nothing : html`<dt>${text('automations.if')}</dt><dd><ul>${conditions.map((condition) => html`<li>${conditionWords(condition, this.#names())}</li>`)}</ul></dd>`}
-        <dt>${text('automations.what')}</dt>
-        <dd><ul>${actions.map((action) => html`<li>${actionWords(action, this.#names())}</li>`)}</ul></dd>
+        ${definitionView(automation, this.#names())}
         <dt>${text('automations.last_run')}</dt><dd>${lastRun(automation)}</dd>
         ${automation.next_run_at === undefined ? nothing : html`<dt>${text('automations.next_run')}</dt><dd>${dateTimeWords(automation.next_run_at)}</dd>`}
         <dt>${text('automations.end')}</dt><dd>${endWords(automation, isOver)}</dd>
@@ -114,7 +111,7 @@ export class AutomationsPage extends PageElement {
           ${LIVES.map((days) => html`<option value=${days}>${text('automations.days', { count: days })}</option>`)}
         </select></label>
       <p class="row"><button class="button primary">${text('automations.renew')}</button>
-        <button type="button" class="button" @click=${closeDialog}>${text('automations.cancel')}</button></p>
+        <button type="button" class="button" @click=${closeDialog}>${text('forms.cancel')}</button></p>
     </form>`;
     return modalDialog({ title: text('automations.renew_thing', { name }), onClose: this.#close }, body);
   }
@@ -123,7 +120,7 @@ export class AutomationsPage extends PageElement {
     const body = html`<form class="stack" method="dialog" @submit=${() => void this.#remove(id)}>
       <p>${text('automations.remove_why')}</p>
       <p class="row"><button class="button danger">${text('automations.remove')}</button>
-        <button type="button" class="button" @click=${closeDialog}>${text('automations.cancel')}</button></p>
+        <button type="button" class="button" @click=${closeDialog}>${text('forms.cancel')}</button></p>
     </form>`;
     return modalDialog({ title: text('automations.remove_thing', { name }), onClose: this.#close }, body);
   }

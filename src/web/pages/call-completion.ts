@@ -72,7 +72,7 @@ function secretDialog({ call, field, isRequired, answer }: Question): TemplateRe
       <label class="field"><span class="label">${text('tiles.pin')}</span>
         <input name="secret" type="password" inputmode="numeric" autocomplete="off" ?required=${isRequired} autofocus />
         <span class="help">${field.description}</span></label>
-      <footer><button type="button" class="button" @click=${closeDialog}>${text('home.cancel')}</button>
+      <footer><button type="button" class="button" @click=${closeDialog}>${text('forms.cancel')}</button>
         <button type="submit" class="button primary">${call.label}</button></footer>
     </form>`,
   );

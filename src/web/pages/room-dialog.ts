@@ -31,7 +31,7 @@ export function roomDialog({ room, rooms, onClose, onChange }: RoomDialogOptions
         <label class="field"><span class="label">${text('home.floor')}</span>
           <input name="floor" maxlength="64" autocomplete="off" list="floors" .value=${room.floor ?? ''} /></label>
         <datalist id="floors">${floors.map((floor) => html`<option value=${floor}></option>`)}</datalist>
-        <footer><button type="button" class="button" @click=${closeDialog}>${text('home.cancel')}</button>
+        <footer><button type="button" class="button" @click=${closeDialog}>${text('forms.cancel')}</button>
           <button type="submit" class="button primary">${text('home.save')}</button></footer>
       </form>
       ${others.length > 0 ? joinForm(room, others, onChange) : nothing}`,

@@ -33,7 +33,7 @@ export function newSceneDialog({ rooms, onClose, onCall }: DialogEnd & { readonl
           html`<label class="check"><input type="checkbox" name="room${index}" checked /><span><bdi>${room.name}</bdi></span></label>`,
       )}</fieldset>
       <p class="quiet">${text('home.scene_without')}</p>
-      <footer><button type="button" class="button" @click=${closeDialog}>${text('home.cancel')}</button>
+      <footer><button type="button" class="button" @click=${closeDialog}>${text('forms.cancel')}</button>
         <button type="submit" class="button primary">${text('home.save')}</button></footer>
     </form>`,
   );

@@ -2,8 +2,19 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { type Json, objectOf, objectsOf } from '../../core/json.ts';
 import { dateTimeWords } from '../components/formatting.ts';
 import { hasText, text } from '../texts/text.ts';
+import { type AutomationView, actionWords, conditionWords, type HomeNames, triggerWords } from './automation-words.ts';
 
 const MAX_RUNS = 20;
+
+/** What an automation does, as it is saved or would be. */
+export type DefinitionView = Pick<AutomationView, 'triggers' | 'conditions' | 'actions'>;
+
+/** Returns the rows of a list of facts that say when an automation runs, under which conditions, and what it does. */
+export function definitionView({ triggers, conditions, actions }: DefinitionView, names: HomeNames): TemplateResult {
+  return html`<dt>${text('automations.when')}</dt><dd><ul>${triggers.map((one) => html`<li>${triggerWords(one, names)}</li>`)}</ul></dd>
+    ${conditions.length === 0 ? nothing : html`<dt>${text('automations.if')}</dt><dd><ul>${conditions.map((one) => html`<li>${conditionWords(one, names)}</li>`)}</ul></dd>`}
+    <dt>${text('automations.what')}</dt><dd><ul>${actions.map((one) => html`<li>${actionWords(one, names)}</li>`)}</ul></dd>`;
+}
 
 /** Something that may go wrong with an automation, as `hub:check_automation` returns it. */
 export interface Finding {
