@@ -48,7 +48,7 @@ export function activitiesOf(
   rows: readonly AuditRow[],
   { devices, withReads }: { readonly devices: readonly NamedDevice[]; readonly withReads: boolean },
 ): readonly Activity[] {
-  const facts = undoFactsOf(rows);
+  const facts = undoIndexOf(rows);
   const outcomes = new Map(rows.flatMap((row) => (row.kind === 'outcome' && row.request !== undefined ? [[row.request, row]] : [])));
   return rows.flatMap((row) => {
     if (row.tool === undefined || (row.kind !== 'intent' && row.kind !== 'refusal')) return [];
@@ -57,15 +57,15 @@ export function activitiesOf(
   });
 }
 
-/** What the rows tell about the undo of their calls. */
-interface UndoFacts {
+/** What the rows say about the undo of their calls. */
+interface UndoIndex {
   /** Traces that were undone. */
   readonly undone: ReadonlySet<string>;
   /** How many calls of each trace changed values of devices, or what the hub keeps, such as a flag or a scene. */
   readonly calls: ReadonlyMap<string, number>;
 }
 
-function undoFactsOf(rows: readonly AuditRow[]): UndoFacts {
+function undoIndexOf(rows: readonly AuditRow[]): UndoIndex {
   const succeeded = new Set(
     rows.flatMap(({ kind, request, content }) => (kind === 'outcome' && content.error === undefined ? [request] : [])),
   );
@@ -76,7 +76,7 @@ function undoFactsOf(rows: readonly AuditRow[]): UndoFacts {
   return { undone: new Set(undos.map(({ content }) => String(objectOf(content.params).trace_id))), calls };
 }
 
-function undoOf({ trace, content }: AuditRow, { undone, calls }: UndoFacts): ActivityUndo | undefined {
+function undoOf({ trace, content }: AuditRow, { undone, calls }: UndoIndex): ActivityUndo | undefined {
   if (trace === undefined) return undefined;
   const state = undone.has(trace) ? 'undone' : content.before === undefined ? 'impossible' : 'possible';
   return { traceId: trace, state, calls: calls.get(trace) ?? 1 };
@@ -88,7 +88,7 @@ function activityOf(
     outcome,
     devices,
     facts,
-  }: { readonly outcome: AuditRow | undefined; readonly devices: readonly NamedDevice[]; readonly facts: UndoFacts },
+  }: { readonly outcome: AuditRow | undefined; readonly devices: readonly NamedDevice[]; readonly facts: UndoIndex },
 ): Activity {
   const { seq, at, agent = '', tool = '', content } = row;
   const { sentence, ids, hasActed } = doneTo(content.effects);
