@@ -1,4 +1,4 @@
-import { isRemoteDevice, NOT_FOUND_CODES } from '../calls/routing/remote-device.ts';
+import { isRemoteDevice, NOT_FOUND_CODES } from '../calls/routing/announced-device.ts';
 import type { Principal } from '../core/auth/principal.ts';
 import { AtmoError, toAtmoError } from '../core/errors.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';

@@ -1,4 +1,4 @@
-import { NOT_FOUND_CODES } from '../../calls/routing/remote-device.ts';
+import { NOT_FOUND_CODES } from '../../calls/routing/announced-device.ts';
 import type { Principal } from '../../core/auth/principal.ts';
 import { toAtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';

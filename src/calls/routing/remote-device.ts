@@ -1,27 +1,16 @@
-import type { Authorizer, Principal } from '../../core/auth/principal.ts';
 import { areaKey } from '../../core/devices/device-names.ts';
-import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
+import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
-import type { PeerDevice } from '../../core/mesh-view.ts';
 import { RUN_ON } from '../../tools/definition/tool-definition.ts';
-import { judgeOf, placeholdersOf } from '../../tools/definition/tool-permissions.ts';
-import { isDeviceNamed, isInRoom } from '../../tools/names/resolve-names.ts';
+import { judgeOf } from '../../tools/definition/tool-permissions.ts';
+import { isInRoom } from '../../tools/names/resolve-names.ts';
 import { isNamed, type Purpose, type ResolvedCall, type ValidatedCall } from '../call.ts';
 import { waitForAtMost } from '../call-deadline.ts';
-import type { CallableTools, CallPeer, StageContext } from '../pipeline-context.ts';
-
-/** Error codes with which a tool reports that this hub does not have the device. */
-export const NOT_FOUND_CODES: ReadonlySet<ErrorCode> = new Set(['DEVICE_NOT_FOUND', 'SENSOR_NOT_FOUND']);
+import type { CallPeer, StageContext } from '../pipeline-context.ts';
+import { type Caller, hasDevice, NOT_FOUND_CODES, type Subject, subjectOf } from './announced-device.ts';
 
 /** Tag of a tool that takes a room as its parameter instead of a device. */
 const ROOM = 'room';
-
-/** The device of a call. `name` is the parameter, `text` is its value, and `template` is the permission with the placeholder `{name}`. */
-interface Subject {
-  readonly text: string;
-  readonly template: string;
-  readonly name: string;
-}
 
 /**
  * Redirects a call to the hub that has the device, or that the error names: returns the call with that hub's tool of the same id. Throws AMBIGUOUS_DEVICE if several
@@ -50,16 +39,6 @@ function hubsFor(call: ValidatedCall, context: StageContext, { code, details }: 
   return subject ? hubsWith(subject, call, context) : [];
 }
 
-/** Returns the device in the parameters; undefined if the tool has several device parameters, since the devices may be on two hubs. */
-function subjectOf({ tool, params }: Pick<ValidatedCall, 'tool' | 'params'>): Subject | undefined {
-  const templates = tool.definition.requires.permissions.filter((permission) => placeholdersOf(permission).length > 0);
-  const names = new Set(templates.flatMap(placeholdersOf));
-  const [[template], [name]] = [templates, [...names]];
-  if (template === undefined || name === undefined || names.size > 1) return undefined;
-  const text = params[name];
-  return typeof text === 'string' ? { text, template, name } : undefined;
-}
-
 function hubsWith(subject: Subject, call: ValidatedCall, context: StageContext): readonly HubId[] {
   const { principal } = call.request;
   const capable = context.tools.hubsOf(call.tool);
@@ -70,28 +49,6 @@ function hubsWith(subject: Subject, call: ValidatedCall, context: StageContext):
   return (named.length > 0 ? named : possible.filter((peer) => measuresIn(peer, subject, { ...caller, call, context }))).map(
     ({ id }) => id,
   );
-}
-
-/** Returns whether another hub has the tool and the device, and the caller may see the device. The hub need not be reachable. */
-export function isRemoteDevice(
-  call: Pick<ValidatedCall, 'tool' | 'params'>,
-  caller: Caller,
-  { tools, peers }: { readonly tools: Pick<CallableTools, 'hubsOf'>; readonly peers: readonly CallPeer[] },
-): boolean {
-  const subject = subjectOf(call);
-  if (!subject) return false;
-  const capable = tools.hubsOf(call.tool);
-  return peers.some((peer) => capable.includes(peer.id) && hasDevice(peer, subject, caller));
-}
-
-interface Caller {
-  readonly principal: Principal;
-  readonly authorizer: Authorizer;
-}
-
-function hasDevice({ id, devices = [] }: CallPeer, subject: Subject, { principal, authorizer }: Caller): boolean {
-  const judge = judgeOf({ hubs: () => [id] }, authorizer);
-  return devices.some((device) => matchesDevice(subject, device, (permission) => judge.canSee(principal, permission)));
 }
 
 /** Returns whether the hub has a device in the wanted room that the caller may see and that has a tool with a tag of the called tool. */
@@ -115,13 +72,6 @@ function isAllowedHub(peer: CallPeer, { request: { routing, principal } }: Valid
   if (isNamed(peer, routing?.exclude_nodes ?? [])) return false;
   if (routing?.only_nodes && !isNamed(peer, routing.only_nodes)) return false;
   return principal.token?.allowedNodes?.includes(peer.id) ?? true;
-}
-
-/** Returns whether `text` names the device or a reading of it (`<device id>/temperature`), and the caller may see what it names. */
-function matchesDevice({ text, template, name }: Subject, device: PeerDevice, canSee: (permission: string) => boolean): boolean {
-  const isReading = text.startsWith(`${device.id}/`);
-  if (!isReading && !isDeviceNamed(text, device)) return false;
-  return canSee(template.replace(`{${name}}`, isReading ? text : device.id));
 }
 
 function ambiguous(text: string, hubs: readonly HubId[]): AtmoError {
