@@ -30,7 +30,7 @@ export const ownTools: readonly RegisteredTool[] = [
   ...authTools(anything, anything, anything),
   ...meshTools(anything),
   ...agentTools(anything, anything),
-  checkAutomationTool(anything, anything),
+  checkAutomationTool(anything),
   convertAutomationTool(anything, anything),
   ...flagTools(anything, anything),
   ...presenceTools(anything, anything),

@@ -1,21 +1,23 @@
-import {
-  type IssuedToken,
-  isSelfOrDescendant,
-  OWNER,
-  type Principal,
-  requireUnreservedName,
-  type TokenAuthority,
-} from '../core/auth/principal.ts';
+import { OWNER, type Principal, requireUnreservedName, type TokenAuthority } from '../core/auth/principal.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { EventBus } from '../core/events.ts';
-import type { Json, JsonObject } from '../core/json.ts';
-import { oncePerObject, type Service } from '../core/lifecycle.ts';
+import type { Json } from '../core/json.ts';
+import type { Service } from '../core/lifecycle.ts';
 import { atWallTime } from '../core/local-time.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
-import type { ReferringText } from '../tools/names/name-references.ts';
-import { type AgentRecord, type AgentStatus, AgentStore, type AgentType, type EndCause, isLiving } from './agent-store.ts';
+import {
+  type AutomationEdit,
+  type EditOutcome,
+  editedRecord,
+  interruptedRecord,
+  parentOf,
+  type SpawnRequest,
+  spawnedRecord,
+} from './agent-changes.ts';
+import { AgentDirectory } from './agent-directory.ts';
+import { type AgentRecord, type AgentStatus, AgentStore, type EndCause, isLiving } from './agent-store.ts';
 import { Automation, type AutomationPorts } from './automation.ts';
-import { parseAutomation, parseParameters, planOrNone, withParameter } from './plan/parse-automation.ts';
+import { parseAutomation, withParameter } from './plan/parse-automation.ts';
 import type { AutomationPlan } from './plan/plan-schema.ts';
 import type { AskingStep } from './run/run-story.ts';
 import {
@@ -31,17 +33,9 @@ import {
 } from './spawn-checks.ts';
 import { lifetimeOf, TokenRenewal } from './token-renewal.ts';
 import { EventIndex } from './triggers/watch.ts';
-import {
-  type Acceptance,
-  type AutomationEdit,
-  acceptedIn,
-  type EditOutcome,
-  editedRecord,
-  nextVersion,
-  type Version,
-} from './version-store.ts';
 import { definitionHash, requireAccepted } from './versions/definition.ts';
 import { checkEdit, type EditPorts } from './versions/edit-checks.ts';
+import { nextVersion, type Version } from './versions/version-store.ts';
 
 /** The parts of the hub against which automations are checked, and those that they use. */
 export type AgentParts = EditPorts &
@@ -67,16 +61,17 @@ type AgentEnd = { readonly status: Extract<AgentStatus, 'killed' | 'expired'>; r
  * STORAGE_FAILED if a write fails, and errors about tools, sensors and devices that an automation names.
  */
 export class AgentRunner implements Service {
+  readonly directory: AgentDirectory;
   readonly #parts: AgentParts & AutomationPorts;
   readonly #agents: AgentStore;
   readonly #renewal: TokenRenewal;
   readonly #running = new Map<string, { readonly automation: Automation | undefined; readonly cancelExpiry: () => void }>();
-  // Each list and each check needs the plans of all automations. A changed configuration is a new object.
-  readonly #knownPlan = oncePerObject((config: JsonObject) => planOrNone(config, this.#parts.validator));
   #unsubscribe: (() => void) | undefined;
 
   constructor(parts: AgentParts) {
     this.#agents = new AgentStore(parts);
+    const { clock, logger, time, tokens, authorizer, validator } = parts;
+    this.directory = new AgentDirectory({ agents: this.#agents, authorizer, validator });
     this.#parts = {
       clock: parts.clock,
       logger: parts.logger,
@@ -102,7 +97,6 @@ export class AgentRunner implements Service {
       traces: parts.traces,
       onTokenEnded: (id, code, message) => this.#onTokenEnded(id, code, message),
     };
-    const { clock, logger, time, tokens } = parts;
     this.#renewal = new TokenRenewal({ agents: this.#agents, tokens, clock, logger, time });
   }
 
@@ -139,7 +133,9 @@ export class AgentRunner implements Service {
     requireAccepted({ config, permissions }, request.accepted);
     const { ttlMs, renewsItself } = lifetimeOf(request.ttlMs, { type, ...parentOf(by) });
     const issued = this.#parts.tokens.issue({ agentId: part, permissions, ttlMs }, by);
-    const record = this.#store({ ...request, config, ...(renewsItself && { renewsItself }) }, issued, by);
+    const making = { by, atMs: this.#parts.clock.now() };
+    const record = spawnedRecord({ ...request, config, ...(renewsItself && { renewsItself }) }, issued, making);
+    this.#store(record);
     this.#begin(record, plan);
     return { record, token: issued.token };
   }
@@ -149,7 +145,7 @@ export class AgentRunner implements Service {
    * repeated if it throws STORAGE_FAILED.
    */
   kill(id: string, { by, reason }: { readonly by: string; readonly reason?: string | undefined }): boolean {
-    const record = this.#require(id);
+    const record = this.directory.require(id);
     if (record.status === 'expired') return false;
     const why = reason === undefined ? `Ended by ${by}` : `Ended by ${by}: ${reason}`;
     if (isLiving(record)) this.#end(record, { status: 'killed', reason: why, by });
@@ -161,7 +157,7 @@ export class AgentRunner implements Service {
    * false if nothing changes. Throws NOT_SUPPORTED for an external agent, which only its end can stop.
    */
   setEnabled(id: string, isEnabled: boolean, by: Principal): boolean {
-    const record = this.#requireLiving(id);
+    const record = this.directory.requireLiving(id);
     requireAutomation(record, 'be disabled: it is a process elsewhere. kill_agent ends its token');
     const { disabled, ...rest } = record;
     if (isEnabled !== (disabled !== undefined)) return false;
@@ -180,7 +176,7 @@ export class AgentRunner implements Service {
    * PERMISSION_DENIED unless `by` is its parent, or for an automation of the owner the owner or a holder of `admin:agents`.
    */
   renew(id: string, ttlMs: number | undefined, by: Principal): AgentRecord {
-    const record = this.#require(id);
+    const record = this.directory.require(id);
     requireAutomation(record, 'be renewed: spawn_agent gives it a new token, once it has ended');
     requireOther(id, by, 'renew');
     requireMaker(record, by, { verb: 'renew', authorizer: this.#parts.authorizer });
@@ -197,7 +193,7 @@ export class AgentRunner implements Service {
    * permissions itself.
    */
   edit(id: string, edit: AutomationEdit, by: Principal): EditOutcome {
-    const before = this.#requireLiving(id);
+    const before = this.directory.requireLiving(id);
     const { config, permissions, plan } = checkEdit({ before, edit, by }, this.#parts);
     if (definitionHash({ config, permissions }) === definitionHash(before)) {
       this.#renewal.endSuperseded(before);
@@ -208,7 +204,7 @@ export class AgentRunner implements Service {
     this.#agents.versions.keep(before);
     const edited = this.#renewal.revise(
       before,
-      (record) => editedRecord(record, { config, permissions, version, ...acceptedIn(edit) }),
+      (record) => editedRecord(record, { config, permissions, version, accepted: edit.accepted }),
       by,
     );
     this.#stop(id);
@@ -219,7 +215,7 @@ export class AgentRunner implements Service {
 
   /** Returns the versions of an automation, the newest first. Throws PERMISSION_DENIED unless `by` may edit it. */
   versions(id: string, by: Principal): readonly Version[] {
-    const record = this.#require(id);
+    const record = this.directory.require(id);
     requireAutomation(record, 'have versions: what it does stands elsewhere');
     requireMaker(record, by, { verb: 'see the definition of', authorizer: this.#parts.authorizer });
     return this.#agents.versions.of(record);
@@ -239,7 +235,7 @@ export class AgentRunner implements Service {
 
   /** Sets a declared parameter of an agent, with immediate effect. Returns the old value. A paused automation becomes active again. */
   adjust(id: string, name: string, value: Json): Json {
-    const record = this.#requireLiving(id);
+    const record = this.directory.requireLiving(id);
     const { config, oldValue } = withParameter(record.config, name, value);
     const plan = record.type === 'automation' ? parseAutomation(config, this.#parts.validator) : undefined;
     const { restsUntilMs: _, ...rest } = record;
@@ -250,7 +246,7 @@ export class AgentRunner implements Service {
 
   /** Delivers what was posted to a webhook. Returns whether a trigger waits for it: a disabled automation has none. */
   post(id: string, name: string, body: Json): boolean {
-    const record = this.#requireLiving(id);
+    const record = this.directory.requireLiving(id);
     requireAutomation(record, 'have webhooks: it is a process elsewhere');
     const { length } = JSON.stringify(body);
     if (length > MAX_WEBHOOK_LENGTH) {
@@ -259,68 +255,14 @@ export class AgentRunner implements Service {
     return this.#running.get(id)?.automation?.deliver({ type: 'webhook', name, body }) ?? false;
   }
 
-  /** Returns the caller's own agent and its descendants. The owner and callers with `admin:agents` get all agents. */
-  list(by: Principal): readonly AgentRecord[] {
-    const mayAll = this.#parts.authorizer.authorize(by, ['admin:agents']).allowed;
-    return this.#agents.all().filter(({ id }) => mayAll || (by.kind === 'agent' && isSelfOrDescendant(id, by.id)));
-  }
-
-  /** Returns the name that people read of an agent; its id if there is none. */
-  nameOf(id: string): string {
-    return this.#agents.get(id)?.name ?? id;
-  }
-
-  /** Returns the records of all agents of this hub, for the hub itself. */
-  records(): readonly AgentRecord[] {
-    return this.#agents.all();
-  }
-
-  /** Returns the configuration of each living agent, so that the names of devices and tools in it can be found. */
-  referringTexts(): readonly ReferringText[] {
-    const kindOf = (type: AgentType) => (type === 'automation' ? 'automation' : 'agent');
-    return this.#agents.living().map(({ id, type, config }) => ({ kind: kindOf(type), id, content: config }));
-  }
-
-  /** Returns the plan of an automation; undefined for a stored configuration that this version cannot read any more. */
-  planOf({ config }: Pick<AgentRecord, 'config'>): AutomationPlan | undefined {
-    return this.#knownPlan(config);
-  }
-
-  parametersOf({ config }: AgentRecord): Readonly<Record<string, Json>> {
-    const parameters = Object.entries(parseParameters(config, this.#parts.validator));
-    return Object.fromEntries(parameters.map(([name, { value }]) => [name, value]));
-  }
-
-  /** Stores the agent. If that fails, revokes the token, since nobody may hold a token of an agent that the hub does not know. */
-  #store(request: SpawnRequest & Pick<AgentRecord, 'renewsItself'>, { token, principal }: IssuedToken, by: Principal): AgentRecord {
-    const facts = principal.token;
-    if (!facts) throw new AtmoError('INTERNAL_ERROR', 'The issued token has no facts');
-    const record: AgentRecord = {
-      id: principal.id,
-      type: request.type,
-      ...(request.kind !== undefined && { kind: request.kind }),
-      name: request.name ?? principal.id,
-      status: 'active',
-      ...parentOf(by),
-      createdAtMs: this.#parts.clock.now(),
-      expiresAtMs: facts.expiresAtMs,
-      ...(request.renewsItself && { renewsItself: request.renewsItself }),
-      tokenId: facts.id,
-      chain: facts.chain,
-      permissions: principal.permissions,
-      ...(request.type === 'automation' && { token }),
-      config: request.config,
-      ...acceptedIn(request),
-      runs: 0,
-      failures: 0,
-    };
+  /** Stores a new agent. If that fails, revokes its token, since nobody may hold a token of an agent that the hub does not know. */
+  #store(record: AgentRecord): void {
     try {
       this.#agents.put(record);
     } catch (error) {
-      this.#parts.tokens.revoke(facts.id);
+      this.#parts.tokens.revoke(record.tokenId);
       throw error;
     }
-    return record;
   }
 
   #begin(record: AgentRecord, plan: AutomationPlan | undefined): void {
@@ -409,15 +351,9 @@ export class AgentRunner implements Service {
   }
 
   #withoutRun(record: AgentRecord): AgentRecord {
-    const { running, ...rest } = record;
+    const { running } = record;
     if (!running || (running.waiting && !record.disabled)) return record;
-    const message = 'The hub stopped during its last run: some of its calls may have taken effect; the run is not repeated';
-    const ended: AgentRecord = {
-      ...rest,
-      lastRunAtMs: running.startedAtMs,
-      lastOutcome: 'unknown',
-      lastError: { code: 'OUTCOME_UNKNOWN', message, atMs: this.#parts.clock.now() },
-    };
+    const ended = interruptedRecord({ ...record, running }, this.#parts.clock.now());
     this.#agents.put(ended);
     this.#parts.traces.note(record.id, { cause: 'interrupted', runId: running.runId, facts: {}, sinceMs: running.startedAtMs });
     return ended;
@@ -469,30 +405,4 @@ export class AgentRunner implements Service {
     requireAgentCapacity(this.#agents.living(), by);
     requireFree(id, this.#parts);
   }
-
-  #requireLiving(id: string): AgentRecord {
-    const record = this.#require(id);
-    if (isLiving(record)) return record;
-    throw new AtmoError('CONFLICT', `The agent ${id} has ended (${record.status})`);
-  }
-
-  #require(id: string): AgentRecord {
-    const record = this.#agents.get(id);
-    if (record) return record;
-    throw new AtmoError('NOT_FOUND', `There is no agent ${JSON.stringify(id.slice(0, 100))}; list_agents returns the ids`);
-  }
-}
-
-interface SpawnRequest extends Pick<AgentRecord, 'type' | 'config' | 'permissions'> {
-  /** Word of the caller for an external agent, if it is not `external`. */
-  readonly kind?: string;
-  readonly name?: string;
-  /** The proposal that a person accepts by this, and the hash that its definition has to have. */
-  readonly accepted?: Acceptance;
-  /** Lifetime; if undefined, an automation of the owner has no end, and any other agent lives for a day. */
-  readonly ttlMs: number | undefined;
-}
-
-function parentOf(by: Principal): Pick<AgentRecord, 'parent'> {
-  return by.kind === 'owner' ? {} : { parent: by.id };
 }

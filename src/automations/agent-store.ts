@@ -3,7 +3,7 @@ import type { EventBus } from '../core/events.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import { copyJson } from '../tools/schema/plain-json.ts';
-import { type VersionFacts, VersionStore } from './version-store.ts';
+import { type VersionFacts, VersionStore } from './versions/version-store.ts';
 
 const SPACE = 'agents';
 /** Time for which the record of an ended agent is kept. */
@@ -173,4 +173,17 @@ export function isLiving({ status }: Pick<AgentRecord, 'status'>): boolean {
 /** Returns the status that people see: a living automation that somebody disabled is `disabled`. */
 export function shownStatus(record: Pick<AgentRecord, 'status' | 'disabled'>): AgentStatus | 'disabled' {
   return record.disabled && isLiving(record) ? 'disabled' : record.status;
+}
+
+/**
+ * Returns the ids of those who wrote what an automation does: who made the present version, or accepted it, and the same for the automations from
+ * which it comes.
+ */
+export function authorsOf(
+  { version, accepted, parent }: Pick<AgentRecord, 'version' | 'accepted' | 'parent'>,
+  agents: { get(id: string): AgentRecord | undefined },
+): readonly string[] {
+  const author = version?.by ?? accepted?.by;
+  const above = parent === undefined ? undefined : agents.get(parent);
+  return [...new Set([...(author === undefined ? [] : [author]), ...(above ? authorsOf(above, agents) : [])])].sort();
 }

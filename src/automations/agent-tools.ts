@@ -1,10 +1,10 @@
 import { LONGEST_TOKEN_SECONDS } from '../core/auth/principal.ts';
 import { isoTime } from '../core/clock.ts';
-import { type JsonObject, objectOf } from '../core/json.ts';
+import { type Json, type JsonObject, objectOf } from '../core/json.ts';
 import { defineTool, INSTANT, INTEGER, p, resultSchema, TEXT, type ValuesOf } from '../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import type { AgentRunner } from './agent-runner.ts';
-import { AGENT_STATUSES, type AgentType } from './agent-store.ts';
+import { AGENT_STATUSES, type AgentRecord, type AgentType } from './agent-store.ts';
 import type { CheckToolPorts } from './automation-ports.ts';
 import { agentView, automationView } from './automation-view.ts';
 import { conflictsOf } from './check/automation-check.ts';
@@ -184,11 +184,11 @@ function listAutomationsTool(runner: AgentRunner, ports: CheckToolPorts): Regist
       }),
     },
     async (_params, { principal }) => {
-      const automations = runner.list(principal).filter(({ type }) => type === AUTOMATION);
+      const automations = ports.agents.list(principal).filter(({ type }) => type === AUTOMATION);
       return {
         automations: automations.map((record) => ({
-          ...objectOf(agentView(record, runner)),
-          ...automationView(runner.planOf(record), principal, ports),
+          ...objectOf(viewOf(record, runner)),
+          ...automationView(ports.agents.planOf(record), principal, ports),
           renews_itself: record.renewsItself === true,
         })),
       };
@@ -216,8 +216,12 @@ function listAgentsTool(runner: AgentRunner): RegisteredTool {
         },
       }),
     },
-    async (_params, { principal }) => ({ agents: runner.list(principal).map((record) => agentView(record, runner)) }),
+    async (_params, { principal }) => ({ agents: runner.directory.list(principal).map((record) => viewOf(record, runner)) }),
   );
+}
+
+function viewOf(record: AgentRecord, runner: AgentRunner): Json {
+  return agentView(record, { nextRunAtMs: runner.nextRunMs(record), parameters: runner.directory.parametersOf(record) });
 }
 
 const AUTOMATION = 'automation';
@@ -306,7 +310,7 @@ function spawnAgentTool(runner: AgentRunner, ports: CheckToolPorts): RegisteredT
       const request = { type, config, permissions, ttlMs: ttlSeconds === undefined ? undefined : ttlSeconds * 1000, ...facts };
       const { record, token } = runner.spawn(request, principal);
       const { id, status, expiresAtMs, renewsItself = false } = record;
-      const conflicts = type === AUTOMATION ? await conflictsOf(record, { runner, by: principal, ports }) : undefined;
+      const conflicts = type === AUTOMATION ? await conflictsOf(record, principal, ports) : undefined;
       return {
         agent_id: id,
         status,

@@ -1,4 +1,4 @@
-import type { Authorizer } from '../core/auth/principal.ts';
+import type { Authorizer, Principal } from '../core/auth/principal.ts';
 import type { RuleAdministration } from '../core/auth/rules.ts';
 import type { Clock } from '../core/clock.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
@@ -10,8 +10,10 @@ import type { Logger } from '../core/logger.ts';
 import type { MeshView } from '../core/mesh-view.ts';
 import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
+import type { AgentRecord } from './agent-store.ts';
 import type { HomeThings } from './home-things.ts';
 import type { HouseState } from './house/house.ts';
+import type { AutomationPlan } from './plan/plan-schema.ts';
 
 /** The parts of the hub against which a configuration is checked. */
 export interface AccessPorts {
@@ -64,8 +66,19 @@ export interface CheckPorts extends AccessPorts {
   readonly values: DeviceValues;
 }
 
+/** Port: the agents of the hub, and what the automations among them do. */
+export interface AgentQueries {
+  /** Returns the agents that `by` may see. */
+  list(by: Principal): readonly AgentRecord[];
+  /** Returns all agents, for the hub itself. */
+  records(): readonly AgentRecord[];
+  /** Returns the plan of an automation; undefined for a stored configuration that this version cannot read any more. */
+  planOf(record: Pick<AgentRecord, 'config'>): AutomationPlan | undefined;
+}
+
 /** The parts of the hub that the tools of the check and the views of automations need. */
 export interface CheckToolPorts extends NamingPorts {
+  readonly agents: AgentQueries;
   readonly check: CheckPorts;
   readonly logger: Logger;
 }

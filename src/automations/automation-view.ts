@@ -10,17 +10,16 @@ import { type ThingKind, thingNamedBy } from './home-things.ts';
 import type { AutomationPlan } from './plan/plan-schema.ts';
 import { type Action, isAction, type Step } from './plan/step-schema.ts';
 
-/** Port: what is known of an agent beside its record. */
-interface RunningAgents {
-  /** Returns when a trigger by time fires next, milliseconds since 1970; undefined if there is none. */
-  nextRunMs(record: AgentRecord): number | undefined;
-  parametersOf(record: AgentRecord): Readonly<Record<string, Json>>;
+/** What is known of an agent beside its record. */
+interface AgentFacts {
+  /** When a trigger by time fires next, milliseconds since 1970; undefined if there is none. */
+  readonly nextRunAtMs: number | undefined;
+  readonly parameters: Readonly<Record<string, Json>>;
 }
 
 /** Returns the public view of an agent, without its token. */
-export function agentView(record: AgentRecord, runner: RunningAgents): Json {
+export function agentView(record: AgentRecord, { nextRunAtMs, parameters }: AgentFacts): Json {
   const { lastError, lastRunAtMs, running, disabled } = record;
-  const nextRunAtMs = runner.nextRunMs(record);
   return snakeJson({
     agentId: record.id,
     agentType: record.type,
@@ -29,7 +28,7 @@ export function agentView(record: AgentRecord, runner: RunningAgents): Json {
     status: shownStatus(record),
     parent: record.parent,
     permissions: record.permissions,
-    parameters: runner.parametersOf(record),
+    parameters,
     createdAt: isoTime(record.createdAtMs),
     expiresAt: isoTime(record.expiresAtMs),
     renewsItself: record.renewsItself,

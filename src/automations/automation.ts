@@ -3,7 +3,7 @@ import type { Authorizer, Principal, TokenAuthority } from '../core/auth/princip
 import { isoTime } from '../core/clock.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
-import { type AgentRecord, type AgentStore, isLiving, type RunProgress, type WaitingRun } from './agent-store.ts';
+import { type AgentRecord, type AgentStore, authorsOf, isLiving, type RunProgress, type WaitingRun } from './agent-store.ts';
 import { ObservedByPlan } from './observed.ts';
 import type { AutomationPlan } from './plan/plan-schema.ts';
 import type { Trigger } from './plan/trigger-schema.ts';
@@ -16,7 +16,6 @@ import { AutomationTracer } from './traces/automation-tracer.ts';
 import type { TraceLog } from './traces/trace-log.ts';
 import { createWatch } from './triggers/create-watch.ts';
 import type { Delivery, Firing, Watch, WatchListener, WatchPorts } from './triggers/watch.ts';
-import { authorsOf } from './version-store.ts';
 
 /** Maximum milliseconds that a firing waits for the previous run or the cooldown. A firing that would have to wait longer is dropped. */
 const MAX_WAIT_MS = 60_000;

@@ -102,15 +102,15 @@ export async function openAutomations(
     validator,
     mesh,
   };
-  const checkTools = { registry, things, authorizer, check, logger };
+  const checkTools = { agents: runner.directory, registry, things, authorizer, check, logger };
   await stack.start(new EventRecorder({ clock, events, house, history: readings.events }));
   const replayer = new AutomationReplayer({ check, house, readings, events: readings.events });
   const limiter = new TokenRateLimiter(clock, { fixedRate: REPLAYS });
   const proposals = new Proposals({ store: new ProposalStore(store, clock), runner, people, events, ports: checkTools });
   const tools = [
     ...agentTools(runner, checkTools),
-    checkAutomationTool(runner, checkTools),
-    replayAutomationTool(runner, { replayer, limiter, tools: checkTools }),
+    checkAutomationTool(checkTools),
+    replayAutomationTool({ replayer, limiter, tools: checkTools }),
     convertAutomationTool(checkTools, new TokenRateLimiter(clock, { fixedRate: CONVERSIONS })),
     explainAutomationTool(runner, {
       clock,
@@ -128,7 +128,7 @@ export async function openAutomations(
       mesh,
     }),
     ...versionTools(runner, checkTools),
-    ...proposalTools({ proposals, runner, tools: checkTools }),
+    ...proposalTools({ proposals, tools: checkTools }),
     ...flagTools(house.flags, authorizer),
     ...presenceTools(house.presences, people),
   ];

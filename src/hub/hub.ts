@@ -161,7 +161,7 @@ export class Hub implements Service {
     const { outbox, questions, notices, publisher } = await openNotices(infrastructure, services, {
       reach,
       push: this.#config.connectors.push,
-      nameOf: (agentId) => runner.nameOf(agentId),
+      nameOf: (agentId) => runner.directory.nameOf(agentId),
       pageUrl: () => this.url,
       stack: this.#stack,
     });
@@ -184,12 +184,12 @@ export class Hub implements Service {
       version,
       stateDir: this.#config.stateDir,
       ownName: this.#config.mesh.name,
-      agents: () => runner.records(),
+      agents: () => runner.directory.records(),
       proposals: () => proposals.open(),
       certificate: () => this.#http?.certificate(),
       stack: this.#stack,
     });
-    for (const part of [registrations, runner]) services.nameUses.add(() => part.referringTexts());
+    for (const part of [registrations, runner.directory]) services.nameUses.add(() => part.referringTexts());
     this.#warnOfUnknownNames(services.registry);
     const http = openHttp(infrastructure, services, {
       config: this.#config,

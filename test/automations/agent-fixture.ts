@@ -131,7 +131,7 @@ export async function agentFixture({
   devices.devices = [makeDevice('lamp'), makeDevice('hall-sensor'), makeDevice('switch')];
   const house = new House({ clock, store, events }, { place });
   await house.start();
-  const asked = questionFixture({ clock, store, events, people: PEOPLE, nameOf: (id) => runner.nameOf(id) });
+  const asked = questionFixture({ clock, store, events, people: PEOPLE, nameOf: (id) => runner.directory.nameOf(id) });
   await asked.questions.start();
   const scenes: { readonly id: string; readonly name: string }[] = [];
   const things = new HomeThings({
@@ -181,16 +181,16 @@ export async function agentFixture({
       test: () => ({ verdict: { kind: 'allow' }, effects: [] }),
     },
   };
-  const ports = { registry: fixture.tools, things, authorizer, check, logger: silentLogger };
+  const ports = { agents: runner.directory, registry: fixture.tools, things, authorizer, check, logger: silentLogger };
   const replay = { check, house, readings: { past: () => [] }, events: NO_EVENTS };
   const proposals = new Proposals({ store: new ProposalStore(store, clock), runner, people, events, ports });
   const tools = [
     ...agentTools(runner, ports),
-    checkAutomationTool(runner, ports),
-    replayAutomationTool(runner, { replayer: new AutomationReplayer(replay), limiter: { charge: () => {} }, tools: ports }),
+    checkAutomationTool(ports),
+    replayAutomationTool({ replayer: new AutomationReplayer(replay), limiter: { charge: () => {} }, tools: ports }),
     ...versionTools(runner, ports),
     convertAutomationTool(ports, { charge: () => {} }),
-    ...proposalTools({ proposals, runner, tools: ports }),
+    ...proposalTools({ proposals, tools: ports }),
     explainAutomationTool(runner, {
       ...check,
       traces,

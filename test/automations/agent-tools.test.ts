@@ -67,7 +67,7 @@ describe('kill_agent', () => {
     for (const id of ['killed', 'killed/auto', 'revoked', 'revoked/mid', 'revoked/mid/auto']) {
       expect(await fixture.view(id), id).toMatchObject({ status: 'killed' });
     }
-    const causes = Object.fromEntries(fixture.runner.records().map(({ id, ended }) => [id, ended?.cause]));
+    const causes = Object.fromEntries(fixture.runner.directory.records().map(({ id, ended }) => [id, ended?.cause]));
     expect(causes).toMatchObject({ killed: undefined, revoked: 'token_revoked', 'revoked/mid/auto': 'token_revoked' });
     await fixture.report(20);
     await fixture.report(26);
@@ -117,7 +117,7 @@ test('an agent ends with its lifetime, even when that is longer than a timer can
   expect(await fixture.view('auto')).toMatchObject({ status: 'active' });
   await fixture.pass(1);
   expect(await fixture.view('auto')).toMatchObject({ status: 'expired' });
-  expect(fixture.runner.records()).toMatchObject([{ ended: { cause: 'lifetime_over' } }]);
+  expect(fixture.runner.directory.records()).toMatchObject([{ ended: { cause: 'lifetime_over' } }]);
   await fixture.report(20);
   await fixture.report(26);
   expect(fixture.calls).toEqual([]);

@@ -346,7 +346,7 @@ describe('a restart', () => {
     const after = await restarted(fixture);
     expect(await after.view('short')).toMatchObject({ status: 'expired' });
     expect(await after.view('gone')).toMatchObject({ status: 'killed' });
-    expect(after.runner.records()).toMatchObject([{ ended: { cause: 'token_invalid' } }, { ended: { cause: 'lifetime_over' } }]);
+    expect(after.runner.directory.records()).toMatchObject([{ ended: { cause: 'token_invalid' } }, { ended: { cause: 'lifetime_over' } }]);
     expect(JSON.stringify(after.store.entries('agents'))).not.toContain('at1.');
   });
 

@@ -33,7 +33,8 @@ async function namedHome(): Promise<AgentFixture> {
   return fixture;
 }
 
-const storedConfig = (fixture: AgentFixture): JsonObject => fixture.runner.records().find(({ id }) => id === 'auto')?.config ?? {};
+const storedConfig = (fixture: AgentFixture): JsonObject =>
+  fixture.runner.directory.records().find(({ id }) => id === 'auto')?.config ?? {};
 
 describe('an automation is bound to ids', () => {
   test('names of devices, sensors, scenes and tools become ids', async () => {

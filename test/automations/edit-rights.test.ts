@@ -18,7 +18,7 @@ const KID: JsonObject = {
 const SPAWNS: JsonObject = { ...WHEN_HOT, actions: [{ tool: 'spawn_agent', params: KID }] };
 
 const recordOf = (fixture: AgentFixture, id = 'auto') => {
-  const record = fixture.runner.records().find((one) => one.id === id);
+  const record = fixture.runner.directory.records().find((one) => one.id === id);
   if (!record) throw new Error(`no agent ${id}`);
   return record;
 };

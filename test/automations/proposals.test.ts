@@ -50,7 +50,7 @@ describe('a proposed automation', () => {
     await fixture.report(20);
     await fixture.report(26);
     expect(fixture.calls).toHaveLength(1);
-    const record = fixture.runner.records().find(({ id }) => id === 'cool-evening');
+    const record = fixture.runner.directory.records().find(({ id }) => id === 'cool-evening');
     expect(record).toMatchObject({
       renewsItself: true,
       permissions: [...ENOUGH].sort(),
@@ -66,7 +66,7 @@ describe('a proposed automation', () => {
     expect(await listed(fixture, fixture.ann)).toMatchObject([{ runs_until: isoTime(fixture.ann.token?.expiresAtMs ?? 0) }]);
     for (const by of [undefined, fixture.assistant]) expect((await listed(fixture, by))[0]).not.toHaveProperty('runs_until');
     await accept(fixture, proposed, fixture.ann);
-    const record = fixture.runner.records().find(({ id }) => id === 'ann/cool-evening');
+    const record = fixture.runner.directory.records().find(({ id }) => id === 'ann/cool-evening');
     expect(record).toMatchObject({ parent: 'ann', expiresAtMs: fixture.ann.token?.expiresAtMs });
   });
 
@@ -87,7 +87,7 @@ describe('a proposed automation', () => {
     const proposed = resultOf(await fixture.propose());
     const swapped = resultOf(await fixture.propose({ config: { ...WHEN_HOT, cooldown_seconds: 1 } }));
     expect(codeOf(await accept(fixture, { ...swapped, hash: proposed.hash ?? '' }))).toBe('CONFLICT');
-    expect(fixture.runner.records()).toEqual([]);
+    expect(fixture.runner.directory.records()).toEqual([]);
     expect(codeOf(await accept(fixture, swapped))).toBe('success');
     expect(codeOf(await accept(fixture, swapped))).toBe('CONFLICT');
   });
@@ -110,7 +110,7 @@ describe('a proposed automation', () => {
     const [shown] = await listed(fixture, fixture.ann);
     expect(shown?.beyond).toEqual(['admin:rules']);
     expect(messageOf(await accept(fixture, proposed, fixture.ann))).toContain('PERMISSION_DENIED');
-    expect(fixture.runner.records()).toEqual([]);
+    expect(fixture.runner.directory.records()).toEqual([]);
     expect(codeOf(await accept(fixture, proposed))).toBe('success');
   });
 
@@ -232,7 +232,7 @@ describe('a change of an automation that a person accepted', () => {
     const [shown] = await listed(fixture);
     expect(shown).toMatchObject({ replaces: 'cool-evening', diff: [{ path: '/config/trigger/above', before: 25, after: 28 }] });
     expect(resultOf(await accept(fixture, proposed))).toEqual({ agent_id: 'cool-evening', version: 2 });
-    expect(fixture.runner.records().find(({ id }) => id === 'cool-evening')?.config).toEqual(warmer);
+    expect(fixture.runner.directory.records().find(({ id }) => id === 'cool-evening')?.config).toEqual(warmer);
   });
 
   test('is void when the automation was edited since', async () => {
@@ -263,7 +263,7 @@ test('a hub that is killed between the making and the answer makes no second aut
   const after = await restarted(fixture);
   expect(await listed(after)).toEqual([]);
   expect(codeOf(await accept(after, proposed))).toBe('CONFLICT');
-  expect(after.runner.records()).toHaveLength(1);
+  expect(after.runner.directory.records()).toHaveLength(1);
 });
 
 test('a device whose name is shown in another way than before is named in the refusal', async () => {

@@ -64,7 +64,7 @@ describe('spawn_agent', () => {
       const answer = await fixture.spawn(WHEN_HOT, { name: 'more', permissions }, bob);
       expect(codeOf(answer), permissions.join()).toBe('PERMISSION_DENIED');
     }
-    expect(fixture.runner.list(bob).map(({ id }) => id)).toEqual(['bob/auto']);
+    expect(fixture.runner.directory.list(bob).map(({ id }) => id)).toEqual(['bob/auto']);
   });
 
   test('rejects malformed permissions and an empty list', async () => {
@@ -198,7 +198,7 @@ describe('spawn_agent', () => {
     };
     expect(codeOf(await fixture.spawn(WHEN_HOT))).toBe('INTERNAL_ERROR');
     expect(fixture.issuer.list().map(({ revokedAtMs }) => revokedAtMs)).toEqual([fixture.clock.now()]);
-    expect(fixture.runner.list({ id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] })).toEqual([]);
+    expect(fixture.runner.directory.list({ id: 'owner', kind: 'owner', permissions: ['*', 'admin:*'] })).toEqual([]);
   });
 
   test('shows examples that are configurations', async () => {

@@ -13,7 +13,7 @@ const edit = (fixture: AgentFixture, params: JsonObject, by?: Principal) =>
 const versionsOf = async (fixture: AgentFixture, id = 'auto') =>
   resultOf(await fixture.call('list_automation_versions', { agent_id: id })).versions as readonly JsonObject[];
 const recordOf = (fixture: AgentFixture, id = 'auto') => {
-  const record = fixture.runner.records().find((one) => one.id === id);
+  const record = fixture.runner.directory.records().find((one) => one.id === id);
   if (!record) throw new Error(`no agent ${id}`);
   return record;
 };

@@ -57,7 +57,7 @@ const ports = {} as never;
 const ownTools = [
   ...sensorTools(ports),
   ...agentTools(ports, ports),
-  checkAutomationTool(ports, ports),
+  checkAutomationTool(ports),
   convertAutomationTool(ports, { charge: () => {} }),
   ...classTools(ports),
   controlMatterDevice({ ...(ports as object), profiles: { riskOf: () => undefined } } as never),

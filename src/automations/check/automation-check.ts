@@ -4,9 +4,8 @@ import { toAtmoError } from '../../core/errors.ts';
 import { type JsonObject, objectOf } from '../../core/json.ts';
 import { oncePerObject } from '../../core/lifecycle.ts';
 import { copyJson } from '../../tools/schema/plain-json.ts';
-import type { AgentRunner } from '../agent-runner.ts';
 import { type AgentRecord, isLiving } from '../agent-store.ts';
-import type { CheckPorts, CheckToolPorts } from '../automation-ports.ts';
+import type { AgentQueries, CheckPorts, CheckToolPorts } from '../automation-ports.ts';
 import { type Behaviour, behaviourOf, type CheckedAutomation, LivingBehaviours } from './behaviour.ts';
 import { type Finding, SEVERITIES } from './finding.ts';
 import { neverComing, neverDone, neverHolding } from './impossible.ts';
@@ -65,26 +64,17 @@ function loops(own: Behaviour, others: readonly Behaviour[], ports: CheckPorts):
   return loopsOf(own, all, { facts: ports.facts, readings: ports.readings, influences: new Influences(all, ports) });
 }
 
-/** The agents of the hub, with the plans of those that are automations. */
-type AgentRecords = Pick<AgentRunner, 'list' | 'records' | 'planOf'>;
-
-interface CheckFor {
-  readonly runner: AgentRecords;
-  readonly by: Principal;
-  readonly ports: CheckToolPorts;
-}
-
 /**
  * Returns the conflicts of an automation that was just made. A check that fails is only logged, because the automation exists by then; the
  * answer has no conflicts in that case.
  */
-export async function conflictsOf(record: AgentRecord, { runner, by, ports }: CheckFor): Promise<JsonObject[] | undefined> {
+export async function conflictsOf(record: AgentRecord, by: Principal, ports: CheckToolPorts): Promise<JsonObject[] | undefined> {
   const { id, name, permissions, renewsItself, expiresAtMs } = record;
-  const plan = runner.planOf(record);
+  const plan = ports.agents.planOf(record);
   if (!plan) return undefined;
   const principal: Principal = { id, kind: 'agent', permissions };
   try {
-    return await conflictsWith({ id, name, plan, principal, ...(!renewsItself && { endsAtMs: expiresAtMs }) }, { runner, by, ports });
+    return await conflictsWith({ id, name, plan, principal, ...(!renewsItself && { endsAtMs: expiresAtMs }) }, by, ports);
   } catch (thrown) {
     const { code, message } = toAtmoError(thrown);
     ports.logger.warn('automation.not_checked', { agent_id: id, code, problem: message });
@@ -93,8 +83,8 @@ export async function conflictsOf(record: AgentRecord, { runner, by, ports }: Ch
 }
 
 /** Returns the findings about a candidate together with the automations that live, as an answer has them. */
-export async function conflictsWith(candidate: CheckedAutomation, { runner, by, ports: { check } }: CheckFor): Promise<JsonObject[]> {
-  const findings = await checkAutomation(candidate, livingAutomations(runner, by), check);
+export async function conflictsWith(candidate: CheckedAutomation, by: Principal, { agents, check }: CheckToolPorts): Promise<JsonObject[]> {
+  const findings = await checkAutomation(candidate, livingAutomations(agents, by), check);
   return findings.map((finding) => objectOf(copyJson(finding)));
 }
 
@@ -104,13 +94,13 @@ const HIDDEN = 'an automation that you may not see';
  * Returns the automations that live and are enabled. A stored configuration that this version cannot read is left out: it does not run either.
  * Of an automation that the caller may not see, the name is hidden.
  */
-function livingAutomations(runner: AgentRecords, by: Principal): readonly CheckedAutomation[] {
-  const visible = new Set(runner.list(by).map(({ id }) => id));
-  const running = runner.records().filter((record) => record.type === 'automation' && isLiving(record) && !record.disabled);
+function livingAutomations(agents: AgentQueries, by: Principal): readonly CheckedAutomation[] {
+  const visible = new Set(agents.list(by).map(({ id }) => id));
+  const running = agents.records().filter((record) => record.type === 'automation' && isLiving(record) && !record.disabled);
   return running.flatMap((record) => {
     const { id, name, permissions } = record;
     const principal: Principal = { id, kind: 'agent', permissions };
-    const plan = runner.planOf(record);
+    const plan = agents.planOf(record);
     if (!plan) return [];
     return visible.has(id) ? [{ id, name, plan, principal }] : [{ id, name: HIDDEN, plan, principal, isHidden: true }];
   });

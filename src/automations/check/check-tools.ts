@@ -1,7 +1,6 @@
 import type { Principal } from '../../core/auth/principal.ts';
 import { defineTool, p, resultSchema } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
-import type { AgentRunner } from '../agent-runner.ts';
 import type { CheckToolPorts } from '../automation-ports.ts';
 import { requireVisible } from '../observed.ts';
 import { bindNames } from '../plan/bind-names.ts';
@@ -14,7 +13,7 @@ import { conflictsWith } from './automation-check.ts';
 import { FINDINGS } from './finding.ts';
 
 /** Returns `hub:check_automation`, which checks a draft. */
-export function checkAutomationTool(runner: AgentRunner, ports: CheckToolPorts): RegisteredTool {
+export function checkAutomationTool(ports: CheckToolPorts): RegisteredTool {
   return defineTool(
     {
       namespace: 'hub',
@@ -57,7 +56,7 @@ export function checkAutomationTool(runner: AgentRunner, ports: CheckToolPorts):
       const endsAtMs = seconds === undefined ? endOf(by, clock.now()) : clock.now() + seconds * 1000;
       const principal: Principal = { ...(by.token && { token: by.token }), id, kind: 'agent', permissions };
       return {
-        conflicts: await conflictsWith({ id, name, plan, principal, ...(endsAtMs !== undefined && { endsAtMs }) }, { runner, by, ports }),
+        conflicts: await conflictsWith({ id, name, plan, principal, ...(endsAtMs !== undefined && { endsAtMs }) }, by, ports),
       };
     },
   );

@@ -8,7 +8,6 @@ import { defineTool, INSTANT, INTEGER, p, resultSchema, TEXT, TEXTS } from '../.
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { callerView } from '../../tools/definition/tool-permissions.ts';
 import { copyJsonObject } from '../../tools/schema/plain-json.ts';
-import type { AgentRunner } from '../agent-runner.ts';
 import type { CheckToolPorts } from '../automation-ports.ts';
 import { automationView } from '../automation-view.ts';
 import { conflictsWith } from '../check/automation-check.ts';
@@ -18,8 +17,8 @@ import { type AutomationPlan, CONFIG_SCHEMA } from '../plan/plan-schema.ts';
 import { DISPLAY_NAME } from '../plan/schema-parts.ts';
 import { CallWording } from '../replay/call-wording.ts';
 import { idPartOf } from '../spawn-checks.ts';
-import { presentVersion } from '../version-store.ts';
 import { differences } from '../versions/definition.ts';
+import { presentVersion } from '../versions/version-store.ts';
 import { definitionWords } from './definition-words.ts';
 import type { Proposal } from './proposal-store.ts';
 import { type Proposals, sharedPermissions } from './proposals.ts';
@@ -27,7 +26,6 @@ import { type Proposals, sharedPermissions } from './proposals.ts';
 /** What the tools of proposals need. */
 interface ProposalToolPorts {
   readonly proposals: Proposals;
-  readonly runner: AgentRunner;
   readonly tools: CheckToolPorts;
 }
 
@@ -138,7 +136,7 @@ function listTool(ports: ProposalToolPorts): RegisteredTool {
     async (_params, { principal }) => {
       const proposals: JsonObject[] = [];
       for (const proposal of ports.proposals.list(principal)) {
-        const plan = ports.runner.planOf(proposal);
+        const plan = ports.tools.agents.planOf(proposal);
         // One that this version of the hub cannot read could not be accepted either.
         if (plan) proposals.push(await proposalView({ ...proposal, plan }, principal, ports));
       }
@@ -262,13 +260,13 @@ const ABOUT_PERMISSIONS: readonly unknown[] = ['lacks_permission', 'ends_before'
 async function conflictsFor(
   proposal: ReadProposal,
   by: Principal,
-  { runner, tools }: ProposalToolPorts,
+  { tools }: ProposalToolPorts,
 ): Promise<readonly JsonObject[] | undefined> {
   const principal = candidateFor(proposal, by);
   const { name, permissions, replaces, plan } = proposal;
   const isWhole = excessPermissions(permissions, by.permissions).length === 0;
   try {
-    const found = await conflictsWith({ id: replaces?.id ?? principal.id, name, plan, principal }, { runner, by, ports: tools });
+    const found = await conflictsWith({ id: replaces?.id ?? principal.id, name, plan, principal }, by, tools);
     return isWhole ? found : found.filter(({ kind }) => !ABOUT_PERMISSIONS.includes(kind));
   } catch (thrown) {
     const { code, message } = toAtmoError(thrown);

@@ -7,7 +7,7 @@ import type { EventBus } from '../../core/events.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { isWrittenVisibly } from '../../core/untrusted-text.ts';
 import { callerView } from '../../tools/definition/tool-permissions.ts';
-import type { AgentRunner } from '../agent-runner.ts';
+import type { Acceptance, AutomationEdit, EditOutcome, SpawnRequest } from '../agent-changes.ts';
 import { type AgentRecord, isLiving } from '../agent-store.ts';
 import { checkActionsFor } from '../automation-access.ts';
 import type { CheckToolPorts } from '../automation-ports.ts';
@@ -17,14 +17,20 @@ import { parseAutomation } from '../plan/parse-automation.ts';
 import type { AutomationPlan } from '../plan/plan-schema.ts';
 import { callsIn } from '../run/step-calls.ts';
 import { idPartOf, requireOwnPermissions } from '../spawn-checks.ts';
-import { type Acceptance, presentVersion } from '../version-store.ts';
 import { definitionHash, sortedPermissions } from '../versions/definition.ts';
 import { isUnbounded } from '../versions/edit-checks.ts';
+import { presentVersion } from '../versions/version-store.ts';
 import type { Proposal, ProposalStore } from './proposal-store.ts';
+
+/** Port: makes automations and edits them, as far as `by` may. */
+interface AutomationMaker {
+  spawn(request: SpawnRequest, by: Principal): { readonly record: AgentRecord };
+  edit(id: string, edit: AutomationEdit, by: Principal): EditOutcome;
+}
 
 interface ProposalParts {
   readonly store: ProposalStore;
-  readonly runner: AgentRunner;
+  readonly runner: AutomationMaker;
   readonly people: Pick<PeopleDirectory, 'personOf'>;
   readonly events: Pick<EventBus, 'emit'>;
   readonly ports: CheckToolPorts;
@@ -124,9 +130,9 @@ export class Proposals {
 
   /** Returns the automation that a proposal would replace, as it is now; undefined if there is none or `by` may not see its definition. */
   replacedBy({ replaces }: Proposal, by: Principal): AgentRecord | undefined {
-    const { runner, ports } = this.#parts;
+    const { ports } = this.#parts;
     const mayAll = ports.authorizer.authorize(by, ['admin:agents']).allowed;
-    return replaces && runner.records().find((one) => one.id === replaces.id && isLiving(one) && (mayAll || one.parent === by.id));
+    return replaces && ports.agents.records().find((one) => one.id === replaces.id && isLiving(one) && (mayAll || one.parent === by.id));
   }
 
   #checked({ name, config: written, permissions }: ProposalRequest, by: Principal) {
@@ -145,10 +151,10 @@ export class Proposals {
   }
 
   #replaced(id: string, by: Principal): NonNullable<Proposal['replaces']> {
-    const { runner } = this.#parts;
+    const { agents } = this.#parts.ports;
     const isOwn = ({ accepted }: AgentRecord) => accepted !== undefined && isSelfOrDescendant(accepted.proposedBy, by.id);
-    const seen = new Set(runner.list(by).map((record) => record.id));
-    const record = runner.records().find((one) => one.id === id && (seen.has(id) || isOwn(one)));
+    const seen = new Set(agents.list(by).map((record) => record.id));
+    const record = agents.records().find((one) => one.id === id && (seen.has(id) || isOwn(one)));
     if (record?.type === 'automation' && isLiving(record)) return { id, version: presentVersion(record).number };
     throw new AtmoError('NOT_FOUND', `There is no automation ${JSON.stringify(id.slice(0, 100))} that you may see`);
   }
@@ -179,8 +185,8 @@ export class Proposals {
   }
 
   #replace({ config, permissions, by: proposedBy, replaces }: Proposal, accepted: Acceptance, by: Principal): AgentRecord {
-    const { runner } = this.#parts;
-    const present = runner.records().find((record) => record.id === replaces?.id && isLiving(record));
+    const { runner, ports } = this.#parts;
+    const present = ports.agents.records().find((record) => record.id === replaces?.id && isLiving(record));
     if (!present || !replaces) throw changed('The automation that it would replace has ended');
     const { number } = presentVersion(present);
     if (number !== replaces.version) {
@@ -221,7 +227,7 @@ export class Proposals {
 
   /** Returns whether an automation was made of a proposal whose answer a crash kept from being stored. */
   #wasMade({ id, answer }: Proposal): boolean {
-    return !answer && this.#parts.runner.records().some(({ accepted }) => accepted?.proposal === id);
+    return !answer && this.#parts.ports.agents.records().some(({ accepted }) => accepted?.proposal === id);
   }
 }
 

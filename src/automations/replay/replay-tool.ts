@@ -4,7 +4,6 @@ import { type JsonObject, objectOf } from '../../core/json.ts';
 import { defineTool, INSTANT, INTEGER, p, resultSchema, TEXT, type ValuesOf } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { copyJson } from '../../tools/schema/plain-json.ts';
-import type { AgentRunner } from '../agent-runner.ts';
 import type { CheckToolPorts } from '../automation-ports.ts';
 import { requireVisible } from '../observed.ts';
 import { bindNames } from '../plan/bind-names.ts';
@@ -64,7 +63,7 @@ interface ReplayToolPorts {
 }
 
 /** Returns `replay_automation`, which says what an automation would have done in the past. */
-export function replayAutomationTool(runner: AgentRunner, ports: ReplayToolPorts): RegisteredTool {
+export function replayAutomationTool(ports: ReplayToolPorts): RegisteredTool {
   return defineTool(
     {
       name: 'replay_automation',
@@ -84,7 +83,7 @@ export function replayAutomationTool(runner: AgentRunner, ports: ReplayToolPorts
     },
     async (params, context) => {
       const { principal: by, signal } = context;
-      const { plan, principal } = replayedOf(params, by, { runner, ports: ports.tools });
+      const { plan, principal } = replayedOf(params, by, ports.tools);
       // When a value crossed a limit tells what the sensor showed, so that the caller needs the same permissions as the automation.
       for (const who of [by, principal]) requireVisible(plan, who, ports.tools.check);
       ports.limiter.charge(by);
@@ -93,18 +92,14 @@ export function replayAutomationTool(runner: AgentRunner, ports: ReplayToolPorts
   );
 }
 
-function replayedOf(
-  { agent_id: id, config, permissions }: ValuesOf<typeof PARAMETERS>,
-  by: Principal,
-  { runner, ports }: { readonly runner: AgentRunner; readonly ports: CheckToolPorts },
-): Replayed {
+function replayedOf({ agent_id: id, config, permissions }: ValuesOf<typeof PARAMETERS>, by: Principal, ports: CheckToolPorts): Replayed {
   if ((id === undefined) === (config === undefined)) throw invalidInput('Write either agent_id or config');
-  return config === undefined ? livingOf(id ?? '', by, runner) : draftOf(config, permissions ?? [], { by, ports });
+  return config === undefined ? livingOf(id ?? '', by, ports) : draftOf(config, permissions ?? [], { by, ports });
 }
 
-function livingOf(id: string, by: Principal, runner: AgentRunner): Replayed {
-  const record = runner.list(by).find((one) => one.id === id && one.type === 'automation');
-  const plan = record && runner.planOf(record);
+function livingOf(id: string, by: Principal, { agents }: CheckToolPorts): Replayed {
+  const record = agents.list(by).find((one) => one.id === id && one.type === 'automation');
+  const plan = record && agents.planOf(record);
   if (!plan)
     throw new AtmoError('NOT_FOUND', `There is no automation ${JSON.stringify(id.slice(0, 100))}; list_automations returns the ids`);
   return { plan, principal: { id, kind: 'agent', permissions: record.permissions } };

@@ -103,11 +103,11 @@ function nothingShown(atMs: number): MomentView {
 }
 
 function subjectOf(id: string, runner: AgentRunner): Explained {
-  const record = runner.records().find((one) => one.id === id);
+  const record = runner.directory.records().find((one) => one.id === id);
   if (!record)
     throw new AtmoError('NOT_FOUND', `There is no automation ${JSON.stringify(id.slice(0, 100))}; list_automations returns the ids`);
   if (record.type !== 'automation') throw new AtmoError('NOT_SUPPORTED', `${id} is a process elsewhere: the hub does not know why it acts`);
-  return { record, plan: runner.planOf(record), activity: runner.activityOf(record) };
+  return { record, plan: runner.directory.planOf(record), activity: runner.activityOf(record) };
 }
 
 /** Returns the moment of an ISO time, of a time of day within the last 24 hours or of a duration before now, in milliseconds since 1970. */

@@ -2,11 +2,11 @@ import type { PeopleDirectory } from '../../core/auth/people.ts';
 import { excessPermissions } from '../../core/auth/permission.ts';
 import type { Principal, RateLimiter } from '../../core/auth/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
+import type { AutomationEdit } from '../agent-changes.ts';
 import type { AgentRecord } from '../agent-store.ts';
 import type { DefinitionPorts } from '../automation-ports.ts';
 import type { AutomationPlan } from '../plan/plan-schema.ts';
 import { checkDefinition, requireAutomation, requireMaker, requireOther, requireOwnPermissions } from '../spawn-checks.ts';
-import type { AutomationEdit } from '../version-store.ts';
 import { type Definition, requireAccepted, sortedPermissions } from './definition.ts';
 
 /** Who wants to edit which automation, and how. */

@@ -6,13 +6,14 @@ import { WRITTEN_LINE } from '../../core/untrusted-text.ts';
 import { defineTool, INSTANT, INTEGER, p, resultSchema, TEXT, TEXTS } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { copyJsonObject } from '../../tools/schema/plain-json.ts';
+import type { AutomationEdit } from '../agent-changes.ts';
 import type { AgentRunner } from '../agent-runner.ts';
 import type { CheckToolPorts } from '../automation-ports.ts';
 import { conflictsOf } from '../check/automation-check.ts';
 import { FINDINGS } from '../check/finding.ts';
 import { CONFIG_SCHEMA } from '../plan/plan-schema.ts';
-import { type AutomationEdit, MAX_VERSIONS, presentVersion, type Version } from '../version-store.ts';
 import { definitionHash, differences } from './definition.ts';
+import { MAX_VERSIONS, presentVersion, type Version } from './version-store.ts';
 
 const OF_AUTOMATION = {
   category: 'managing',
@@ -109,7 +110,7 @@ interface EditBy {
 
 async function edited(runner: AgentRunner, { id, edit, by }: EditBy, ports: CheckToolPorts) {
   const { record, isChanged } = runner.edit(id, edit, by);
-  const conflicts = await conflictsOf(record, { runner, by, ports });
+  const conflicts = await conflictsOf(record, by, ports);
   const { number } = presentVersion(record);
   return { version: number, is_changed: isChanged, hash: definitionHash(record), ...(conflicts && { conflicts }) };
 }

@@ -1,8 +1,7 @@
-import { isJsonObject, type JsonObject } from '../core/json.ts';
-import type { KeyValueStore } from '../core/storage/key-value-store.ts';
-import { copyJson } from '../tools/schema/plain-json.ts';
-import type { AgentRecord } from './agent-store.ts';
-import type { Definition } from './versions/definition.ts';
+import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
+import { copyJson } from '../../tools/schema/plain-json.ts';
+import type { Definition } from './definition.ts';
 
 const SPACE = 'agents.versions';
 /** Number of versions of an automation that are kept, the present one included. */
@@ -22,6 +21,15 @@ export interface VersionFacts {
 /** A version of an automation with what it does. */
 export type Version = VersionFacts & Definition;
 
+/** An automation with the facts about its present version. */
+interface Versioned extends Definition {
+  readonly id: string;
+  readonly createdAtMs: number;
+  readonly parent?: string;
+  /** Absent for the version with which it was made. */
+  readonly version?: VersionFacts;
+}
+
 /**
  * Stores the former versions of automations. The present version is part of the agent's record, so that one write replaces it: after a crash the
  * automation has the old version or the new one.
@@ -34,7 +42,7 @@ export class VersionStore {
   }
 
   /** Returns the versions of an automation, the newest first: the present one and those before it. */
-  of(record: AgentRecord): readonly Version[] {
+  of(record: Versioned): readonly Version[] {
     const present = presentVersion(record);
     const isKept = ({ number }: Version) => number < present.number && number > present.number - MAX_VERSIONS;
     const former = SLOTS.flatMap((slot) => this.#former(record, slot) ?? []).filter(isKept);
@@ -42,7 +50,7 @@ export class VersionStore {
   }
 
   /** Stores the present version as a former one, before a new one replaces it: one write of one version. Throws STORAGE_FAILED. */
-  keep(record: AgentRecord): void {
+  keep(record: Versioned): void {
     const version = presentVersion(record);
     const slot = version.number % MAX_VERSIONS;
     this.#store.set(SPACE, keyOf(record.id, slot), copyJson({ createdAtMs: record.createdAtMs, version }));
@@ -58,7 +66,7 @@ export class VersionStore {
   }
 
   /** Returns a version of this very agent: one that ended before may have had the same id. */
-  #former({ id, createdAtMs }: AgentRecord, slot: number): Version | undefined {
+  #former({ id, createdAtMs }: Versioned, slot: number): Version | undefined {
     const stored = this.#store.get(SPACE, keyOf(id, slot));
     if (!isJsonObject(stored) || stored.createdAtMs !== createdAtMs || !isJsonObject(stored.version)) return undefined;
     // The cast is safe because only this class writes versions.
@@ -74,72 +82,15 @@ function keyOf(id: string, slot: number): string {
 }
 
 /** Returns the present version of an automation, with the values that its parameters have now. */
-export function presentVersion({ config, permissions, version, createdAtMs, parent }: AgentRecord): Version {
+export function presentVersion({ config, permissions, version, createdAtMs, parent }: Omit<Versioned, 'id'>): Version {
   const first: VersionFacts = { number: 1, atMs: createdAtMs, by: parent ?? 'owner' };
   return { ...(version ?? first), config, permissions };
 }
 
-/**
- * Returns the ids of those who wrote what an automation does: who made the present version, or accepted it, and the same for the automations from
- * which it comes.
- */
-export function authorsOf(
-  { version, accepted, parent }: Pick<AgentRecord, 'version' | 'accepted' | 'parent'>,
-  agents: { get(id: string): AgentRecord | undefined },
-): readonly string[] {
-  const author = version?.by ?? accepted?.by;
-  const above = parent === undefined ? undefined : agents.get(parent);
-  return [...new Set([...(author === undefined ? [] : [author]), ...(above ? authorsOf(above, agents) : [])])].sort();
-}
-
 /** Returns the facts of the version after the present one. */
 export function nextVersion(
-  record: Pick<AgentRecord, 'version'>,
+  record: Pick<Versioned, 'version'>,
   { note, ...made }: Pick<VersionFacts, 'by' | 'atMs'> & { readonly note: string | undefined },
 ): VersionFacts {
   return { number: (record.version?.number ?? 1) + 1, ...made, ...(note !== undefined && { note }) };
-}
-
-/** A new definition of an automation. */
-export interface AutomationEdit extends Pick<Definition, 'config'> {
-  /** Undefined if the permissions stay. */
-  readonly permissions?: readonly string[] | undefined;
-  /** What the author says about the new version. */
-  readonly note?: string | undefined;
-  /** The proposal that a person accepts with this edit, and the hash that its definition has to have. */
-  readonly accepted?: Acceptance;
-}
-
-/** What a person accepted. */
-export type Acceptance = NonNullable<AgentRecord['accepted']> & { readonly hash: string };
-
-/** What became of an edit. */
-export interface EditOutcome {
-  readonly record: AgentRecord;
-  /** False if the definition was the present one, so that no version was made. */
-  readonly isChanged: boolean;
-}
-
-/** Returns the record of an automation with a new definition, without its failures, and without its run, which the edit gives up. */
-export function editedRecord(
-  { restsUntilMs: _, running, ...record }: AgentRecord,
-  changes: Definition & Pick<AgentRecord, 'accepted'> & { readonly version: VersionFacts },
-): AgentRecord {
-  const edited: AgentRecord = { ...record, ...changes, status: 'active', failures: 0 };
-  if (!running) return edited;
-  const message = 'The automation was edited during this run, which was given up; what it had done stays done';
-  return {
-    ...edited,
-    runs: record.runs + 1,
-    lastRunAtMs: running.startedAtMs,
-    lastOutcome: 'stopped',
-    lastError: { code: 'CANCELLED', message, atMs: changes.version.atMs },
-  };
-}
-
-/** Returns what a record says about the proposal that a person accepted. */
-export function acceptedIn({ accepted }: { readonly accepted?: Acceptance }): Pick<AgentRecord, 'accepted'> {
-  if (!accepted) return {};
-  const { by, proposal, proposedBy } = accepted;
-  return { accepted: { by, proposal, proposedBy } };
 }
