@@ -7,8 +7,8 @@ import { LabMesh, untilComplete } from './mesh/lab-mesh.ts';
 import { runsOf } from './mesh/lab-tools.ts';
 import type { MeshHub } from './mesh/mesh-hub.ts';
 
-/** The commit whose hub is the older one: 0.1.0 as it was before upgrades were taken back by themselves. */
-const OLDER = 'c1a7c51b';
+/** The commit whose hub is the older one: 0.1.0 of the first day on which a hub undoes what a newer version changed in its databases. */
+const OLDER = '4a238961';
 const BUILD_LIMIT_MS = 180_000;
 const FOLDER = join(ROOT, '.run/older', OLDER);
 const PROGRAM = join(FOLDER, 'dist/atmo.mjs');
