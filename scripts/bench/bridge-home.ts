@@ -11,6 +11,8 @@ import { HubProgram } from './hub-program.ts';
 
 /** Name of the lamp. */
 export const LAMP = 'Living room lamp';
+/** Tool that turns it off, at each of the hubs. */
+export const TURN_OFF = 'matter:living_room_lamp_turn_off';
 /** A bundled hub with Matter in the network of `scripts/in-netns`. */
 export const BRIDGE_PROGRAM = {
   program: [join(ROOT, 'dist/atmo.mjs'), 'serve'],
