@@ -38,10 +38,11 @@ const DEMO: Check = { title: 'demo', command: ['scripts/demo', '--check'] };
 /** A core: it starts two hubs and a home. */
 const DEMO_PLACES = 4;
 
-/** How a run of vitest ended. */
+/** How a run of vitest ended, with the report or else the last line that it printed. */
 interface VitestRun {
   readonly status: number;
   readonly report?: VitestReport;
+  readonly lastLine: string;
 }
 
 async function runCheck({ title, command: [program, ...args] }: Check): Promise<Outcome> {
@@ -72,16 +73,21 @@ async function runVitest(title: string, prefix: readonly string[], options: read
   const [program = '', ...args] = [...prefix, ...vitest, '--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`];
   const { status, output } = await capture(program, args);
   console.log(`\n${title}\n${output.trimEnd()}`);
-  if (!existsSync(reportFile)) return { status };
+  const lastLine = output.trimEnd().split('\n').at(-1) ?? '';
+  if (!existsSync(reportFile)) return { status, lastLine };
   const report: VitestReport = JSON.parse(readFileSync(reportFile, 'utf8'));
   rmSync(reportFile);
-  return { status, report };
+  return { status, report, lastLine };
+}
+
+function withoutReport(what: string, { status, lastLine }: VitestRun): string {
+  return `${what} ended with status ${status} and without a report; the last line was: ${lastLine}`;
 }
 
 async function runUnitTests(): Promise<Outcome> {
   const title = 'unit tests';
-  const { status, report } = await runVitest(title, [], ['--project', 'unit']);
-  if (!report) return failure(`${title} ended with status ${status} and without a report`);
+  const { status, report, lastLine } = await runVitest(title, [], ['--project', 'unit']);
+  if (!report) return failure(withoutReport(title, { status, lastLine }));
   const outcome = outcomeOf(title, report);
   const isStatusExplained = status === 0 || outcome.tally.failed > 0;
   return isStatusExplained ? outcome : failure(`${title} ended with status ${status}`);
@@ -89,8 +95,8 @@ async function runUnitTests(): Promise<Outcome> {
 
 /** Runs files of live tests one after the other in one private network; an outcome for each. */
 async function runLiveTests(files: readonly string[]): Promise<readonly Outcome[]> {
-  const { status, report } = await runVitest(files.join(', '), ['scripts/in-netns', '--'], ['--project', 'live', ...files]);
-  if (!report) return files.map((file) => failure(`${file} ended with status ${status} and without a report`));
+  const { status, report, lastLine } = await runVitest(files.join(', '), ['scripts/in-netns', '--'], ['--project', 'live', ...files]);
+  if (!report) return files.map((file) => failure(withoutReport(file, { status, lastLine })));
   return outcomesOf(files, report);
 }
 
