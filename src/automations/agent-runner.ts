@@ -2,7 +2,7 @@ import { OWNER, type Principal, requireUnreservedName, type TokenAuthority } fro
 import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { EventBus } from '../core/events.ts';
 import type { Json } from '../core/json.ts';
-import type { Service } from '../core/lifecycle.ts';
+import { oncePerObject, type Service } from '../core/lifecycle.ts';
 import { atWallTime } from '../core/local-time.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import {
@@ -17,6 +17,7 @@ import {
 import { AgentDirectory } from './agent-directory.ts';
 import { type AgentRecord, type AgentStatus, AgentStore, type EndCause, isLiving } from './agent-store.ts';
 import { Automation, type AutomationPorts } from './automation.ts';
+import { ObservedByPlan } from './observed.ts';
 import { parseAutomation, withParameter } from './plan/parse-automation.ts';
 import type { AutomationPlan } from './plan/plan-schema.ts';
 import type { AskingStep } from './run/run-story.ts';
@@ -32,6 +33,8 @@ import {
   requireOwnPermissions,
 } from './spawn-checks.ts';
 import { lifetimeOf, TokenRenewal } from './token-renewal.ts';
+import { AutomationTracer } from './traces/automation-tracer.ts';
+import type { TraceLog } from './traces/trace-log.ts';
 import { EventIndex } from './triggers/watch.ts';
 import { definitionHash, requireAccepted } from './versions/definition.ts';
 import { checkEdit, type EditPorts } from './versions/edit-checks.ts';
@@ -39,8 +42,9 @@ import { nextVersion, type Version } from './versions/version-store.ts';
 
 /** The parts of the hub against which automations are checked, and those that they use. */
 export type AgentParts = EditPorts &
-  Omit<AutomationPorts, 'agents' | 'events' | 'index' | 'onTokenEnded'> & {
+  Omit<AutomationPorts, 'agents' | 'events' | 'index' | 'canObserveAll' | 'tracerOf' | 'onTokenEnded'> & {
     readonly events: EventBus;
+    readonly traces: Pick<TraceLog, 'note'>;
     readonly store: KeyValueStore;
     readonly tokens: TokenAuthority;
   };
@@ -72,6 +76,7 @@ export class AgentRunner implements Service {
     this.#agents = new AgentStore(parts);
     const { clock, logger, time, tokens, authorizer, validator } = parts;
     this.directory = new AgentDirectory({ agents: this.#agents, authorizer, validator });
+    const observed = oncePerObject((plan: AutomationPlan) => new ObservedByPlan(plan, authorizer));
     this.#parts = {
       clock: parts.clock,
       logger: parts.logger,
@@ -95,6 +100,8 @@ export class AgentRunner implements Service {
       index: new EventIndex(parts.events),
       timeZone: parts.timeZone,
       traces: parts.traces,
+      canObserveAll: (plan, principal) => observed(plan).mayAll(principal),
+      tracerOf: (id) => new AutomationTracer(parts.traces, id),
       onTokenEnded: (id, code, message) => this.#onTokenEnded(id, code, message),
     };
     this.#renewal = new TokenRenewal({ agents: this.#agents, tokens, clock, logger, time });

@@ -1,19 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import type { Authorizer, Principal, TokenAuthority } from '../core/auth/principal.ts';
+import type { Principal, TokenAuthority } from '../core/auth/principal.ts';
 import { isoTime } from '../core/clock.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { type AgentRecord, type AgentStore, authorsOf, isLiving, type RunProgress, type WaitingRun } from './agent-store.ts';
-import { ObservedByPlan } from './observed.ts';
 import type { AutomationPlan } from './plan/plan-schema.ts';
 import type { Trigger } from './plan/trigger-schema.ts';
 import { conditionsHold } from './run/condition-check.ts';
 import { RunLog, SaveBudget } from './run/run-log.ts';
 import { type Run, type RunPorts, runSteps } from './run/run-steps.ts';
 import { type RunOutcome, RunStory } from './run/run-story.ts';
-import { unmetConditions, unmetJson } from './run/unmet-conditions.ts';
-import { AutomationTracer } from './traces/automation-tracer.ts';
-import type { TraceLog } from './traces/trace-log.ts';
+import { unmetConditions } from './run/unmet-conditions.ts';
+import type { Tracer } from './traces/automation-tracer.ts';
 import { createWatch } from './triggers/create-watch.ts';
 import type { Delivery, Firing, Watch, WatchListener, WatchPorts } from './triggers/watch.ts';
 
@@ -28,9 +26,11 @@ const NOT_OBSERVABLE = 'Its permissions no longer show it what it is set off by 
 export interface AutomationPorts extends WatchPorts, RunPorts {
   readonly agents: Pick<AgentStore, 'get' | 'put'>;
   readonly tokens: Pick<TokenAuthority, 'principalOf'>;
-  readonly authorizer: Authorizer;
   readonly logger: Logger;
-  readonly traces: Pick<TraceLog, 'note'>;
+  /** Returns whether a principal may observe all that a plan looks at now. */
+  readonly canObserveAll: (plan: AutomationPlan, principal: Principal) => boolean;
+  /** Returns what notes the triggers and runs of an automation. */
+  readonly tracerOf: (id: string) => Tracer;
   /** Called when a run finds that the agent's token has expired or was revoked. */
   readonly onTokenEnded: (id: string, code: ErrorBody['code'], message: string) => void;
 }
@@ -49,10 +49,9 @@ export class Automation {
   readonly #id: string;
   readonly #rateLimit = new RunRateLimit();
   readonly #abort = new AbortController();
-  readonly #tracer: AutomationTracer;
+  readonly #tracer: Tracer;
   readonly #saves: SaveBudget;
   #plan: AutomationPlan;
-  #observed: ObservedByPlan;
   #watches: readonly Watch[] = [];
   /** The latest firing that waits for its run. */
   #waiting: Firing | undefined;
@@ -68,8 +67,7 @@ export class Automation {
     this.#ports = ports;
     this.#id = id;
     this.#plan = plan;
-    this.#observed = new ObservedByPlan(plan, ports.authorizer);
-    this.#tracer = new AutomationTracer(ports.traces, id);
+    this.#tracer = ports.tracerOf(id);
     this.#saves = new SaveBudget(ports.clock);
   }
 
@@ -100,7 +98,6 @@ export class Automation {
 
   update(plan: AutomationPlan): void {
     this.#plan = plan;
-    this.#observed = new ObservedByPlan(plan, this.#ports.authorizer);
     for (const [index, watch] of this.#watches.entries()) {
       const trigger = plan.triggers[index];
       if (trigger) watch.update(trigger);
@@ -196,7 +193,7 @@ export class Automation {
     const runId = randomUUID();
     this.#rateLimit.started(clock.monotonic());
     this.#markRunning(record, runId, firing);
-    this.onRun(firing);
+    this.#tracer.began(firing);
     await this.#runSteps({ id: runId, principal, facts: firing.facts, trigger: firing.trigger });
   }
 
@@ -215,11 +212,6 @@ export class Automation {
     const isResting = restsUntilMs > this.#ports.clock.now();
     if (isResting) this.#tracer.noRun(firing, 'resting', { until: isoTime(restsUntilMs), failures });
     return isResting;
-  }
-
-  /** Called when a run begins. */
-  protected onRun(_firing: Firing): void {
-    // A replay counts the runs.
   }
 
   async #resumeRun({ facts, progress }: WaitingRun): Promise<void> {
@@ -287,7 +279,7 @@ export class Automation {
 
   /** Returns whether a run may start: the agent may still observe the trigger and the conditions, and the conditions hold now. */
   #shouldRun(firing: Firing, principal: Principal): boolean {
-    if (!this.#observed.mayAll(principal)) {
+    if (!this.#ports.canObserveAll(this.#plan, principal)) {
       this.#note('PERMISSION_DENIED', NOT_OBSERVABLE);
       this.#tracer.noRun(firing, 'not_observable');
       return false;
@@ -295,14 +287,12 @@ export class Automation {
     const { conditions, parameters } = this.#plan;
     const values = { params: parameters, trigger: firing.facts, answers: {} };
     if (conditionsHold(conditions, values, this.#ports)) return true;
-    const unmet = unmetConditions(conditions, values, this.#ports);
-    const isKnown = unmet.some(({ isUnknown }) => !isUnknown);
-    this.#tracer.noRun(firing, isKnown ? 'condition_false' : 'condition_unknown', { unmet: unmetJson(unmet) });
+    this.#tracer.unmet(firing, () => unmetConditions(conditions, values, this.#ports));
     return false;
   }
 
   #requireObservable(principal: Principal): void {
-    if (!this.#observed.mayAll(principal)) throw new AtmoError('PERMISSION_DENIED', NOT_OBSERVABLE);
+    if (!this.#ports.canObserveAll(this.#plan, principal)) throw new AtmoError('PERMISSION_DENIED', NOT_OBSERVABLE);
   }
 
   /** Stores how a run ended. An edit, which gives the run up, has stored that already, and another run may have begun since. */

@@ -6,6 +6,7 @@ import type { Question } from '../../core/questions.ts';
 import type { AgentRecord, AgentStore } from '../agent-store.ts';
 import { Automation, type AutomationPorts } from '../automation.ts';
 import type { AutomationPlan } from '../plan/plan-schema.ts';
+import type { Tracer } from '../traces/automation-tracer.ts';
 import { EventIndex, type Firing } from '../triggers/watch.ts';
 import type { PastClock } from './past-clock.ts';
 import type { PastHome } from './past-home.ts';
@@ -55,7 +56,7 @@ export class ReplayedAutomation {
     const { plan, principal } = this.#played;
     const { running, ...rest } = this.#record;
     if (!running?.waiting) this.#record = rest;
-    this.#automation = new CountedAutomation(this.#ports, { id: principal.id, plan }, (firing) => this.#onRun(firing));
+    this.#automation = new Automation(this.#ports, principal.id, plan);
     this.#automation.start();
     if (running?.waiting) this.#automation.resume(running.waiting);
   }
@@ -101,7 +102,9 @@ export class ReplayedAutomation {
       },
     };
     const pipeline: Pick<ToolCaller, 'call'> = { call: (request) => this.#call(request) };
-    const allowed = { allowed: true } as const;
+    // A replay counts the runs and leaves no traces.
+    const nothing = () => {};
+    const tracer: Tracer = { missed: nothing, noRun: nothing, unmet: nothing, began: (firing) => this.#onRun(firing), ended: nothing };
     return {
       clock,
       timeZone,
@@ -114,30 +117,12 @@ export class ReplayedAutomation {
       house: home.house,
       time: { isTrusted: () => true },
       tokens: { principalOf: () => principal },
-      authorizer: {
-        authorize: () => allowed,
-        canSee: () => true,
-        mayTry: () => true,
-        elsewhere: (hubs) => this.#ports.authorizer.elsewhere(hubs),
-      },
       logger: silentLogger,
-      traces: { note: () => {} },
+      canObserveAll: () => true,
+      tracerOf: () => tracer,
       questions: { get: () => UNANSWERED, end: () => undefined, onEnd: () => () => {} },
       onTokenEnded: () => {},
     };
-  }
-}
-
-class CountedAutomation extends Automation {
-  readonly #counted: (firing: Firing) => void;
-
-  constructor(ports: AutomationPorts, plan: { readonly id: string; readonly plan: AutomationPlan }, counted: (firing: Firing) => void) {
-    super(ports, plan.id, plan.plan);
-    this.#counted = counted;
-  }
-
-  protected override onRun(firing: Firing): void {
-    this.#counted(firing);
   }
 }
 

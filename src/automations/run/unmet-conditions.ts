@@ -2,7 +2,7 @@ import { isoTime } from '../../core/clock.ts';
 import { parseDeviceId, parseSensorId } from '../../core/devices/device-names.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { localTimeAt } from '../../core/local-time.ts';
-import { copyJson } from '../../tools/schema/plain-json.ts';
+import { copyJsonObject } from '../../tools/schema/plain-json.ts';
 import { type Condition, isComposite, type ReadingCondition, type SimpleCondition } from '../plan/condition-schema.ts';
 import { Expression } from '../plan/expression.ts';
 import { type ConditionPorts, judge, type RunValues, sunWindow, type Verdict } from './condition-check.ts';
@@ -11,12 +11,12 @@ import { type ConditionPorts, judge, type RunValues, sunWindow, type Verdict } f
 const MOST_NAMED = 4;
 
 /** A condition that kept a run from starting, with what it looked at. */
-export interface UnmetCondition {
+interface UnmetCondition {
   readonly condition: SimpleCondition;
   /** True if it held and stands in a `not`. */
   readonly isNegated: boolean;
-  /** Absent if it is not known whether it holds. */
-  readonly isUnknown?: true;
+  /** True if it is not known whether it holds. */
+  readonly isUnknown: boolean;
   /** What it saw at that moment. */
   readonly seen: JsonObject;
 }
@@ -27,9 +27,10 @@ interface Moment {
   readonly ports: ConditionPorts;
 }
 
-/** Returns the conditions because of which a list of conditions does not hold now; none if it holds. */
-export function unmetConditions(conditions: readonly Condition[], values: RunValues, ports: ConditionPorts): readonly UnmetCondition[] {
-  return unmetOf(conditions, false, { values, ports }).slice(0, MOST_NAMED);
+/** Returns the conditions because of which a list of conditions does not hold now, each as a trace keeps it; none if it holds. */
+export function unmetConditions(conditions: readonly Condition[], values: RunValues, ports: ConditionPorts): readonly JsonObject[] {
+  const unmet = unmetOf(conditions, false, { values, ports }).slice(0, MOST_NAMED);
+  return unmet.map((one) => copyJsonObject(one));
 }
 
 /** Of conditions that all have to hold, the first that fails keeps the rest from counting. One that is unknown counts if none fails. */
@@ -60,7 +61,7 @@ function within(condition: Condition, isNegated: boolean, moment: Moment): reado
 
 function leaf(condition: SimpleCondition, isNegated: boolean, { values, ports }: Moment): UnmetCondition {
   const isUnknown = judge(condition, values, ports) === undefined;
-  return { condition, isNegated, ...(isUnknown && { isUnknown }), seen: seenBy(condition, ports) };
+  return { condition, isNegated, isUnknown, seen: seenBy(condition, ports) };
 }
 
 /** Returns the value of each thing that a condition looks at. */
@@ -122,9 +123,4 @@ function seenByExpression(text: string, { readings, house }: ConditionPorts): Js
   });
   const flags = [...uses.flags].map((name): [string, Json] => [name, house.flag(name) ?? false]);
   return { readings: Object.fromEntries(shown), flags: Object.fromEntries(flags) };
-}
-
-/** Returns unmet conditions as they are stored. */
-export function unmetJson(unmet: readonly UnmetCondition[]): Json {
-  return copyJson(unmet.map(({ condition, isNegated, isUnknown = false, seen }) => ({ condition, isNegated, isUnknown, seen })));
 }

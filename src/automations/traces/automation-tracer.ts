@@ -24,8 +24,20 @@ export interface EndedRun {
   readonly givenUp?: 'hub_stopped' | 'stopped';
 }
 
+/** Port: notes what becomes of the triggers and runs of one automation. */
+export interface Tracer {
+  /** A trigger nearly fired. */
+  missed(trigger: Trigger, miss: Miss): void;
+  /** A trigger fired, and no run began. */
+  noRun(firing: Firing, cause: TraceCause, why?: JsonObject): void;
+  /** A trigger fired, and no run began because its conditions do not hold. `unmetNow` judges them again to find out which. */
+  unmet(firing: Firing, unmetNow: () => readonly JsonObject[]): void;
+  began(firing: Firing): void;
+  ended(run: EndedRun): void;
+}
+
 /** Leaves the traces of one automation. */
-export class AutomationTracer {
+export class AutomationTracer implements Tracer {
   readonly #traces: Pick<TraceLog, 'note'>;
   readonly #agent: string;
 
@@ -34,12 +46,19 @@ export class AutomationTracer {
     this.#agent = agent;
   }
 
-  /** A trigger fired, and no run began. */
   noRun({ trigger, facts }: Firing, cause: TraceCause, why: JsonObject = {}): void {
     this.#note({ cause, trigger: { ...trigger }, facts: { ...factsOf(facts), ...why }, ...sinceOf(facts) });
   }
 
-  /** A trigger nearly fired. */
+  unmet(firing: Firing, unmetNow: () => readonly JsonObject[]): void {
+    const unmet = unmetNow();
+    const isKnown = unmet.some(({ isUnknown }) => isUnknown === false);
+    this.noRun(firing, isKnown ? 'condition_false' : 'condition_unknown', { unmet });
+  }
+
+  /** A run leaves its trace when it ends. */
+  began(): void {}
+
   missed(trigger: Trigger, { cause, facts }: Miss): void {
     this.#note({ cause, trigger: { ...trigger }, facts, ...sinceOf(facts) });
   }

@@ -4,11 +4,13 @@ import { join } from 'node:path';
 import type { AgentRecord } from '../../../src/automations/agent-store.ts';
 import { Automation, type AutomationPorts } from '../../../src/automations/automation.ts';
 import { House } from '../../../src/automations/house/house.ts';
+import { ObservedByPlan } from '../../../src/automations/observed.ts';
 import { parseAutomation } from '../../../src/automations/plan/parse-automation.ts';
 import type { AutomationPlan } from '../../../src/automations/plan/plan-schema.ts';
 import { AutomationReplayer } from '../../../src/automations/replay/automation-replay.ts';
 import { EventRecorder } from '../../../src/automations/replay/event-recorder.ts';
 import { PastClock } from '../../../src/automations/replay/past-clock.ts';
+import { AutomationTracer } from '../../../src/automations/traces/automation-tracer.ts';
 import { EventIndex } from '../../../src/automations/triggers/watch.ts';
 import type { CallAnswer } from '../../../src/calls/request-and-answer.ts';
 import type { Reachability } from '../../../src/core/devices/device-model.ts';
@@ -184,13 +186,14 @@ export class LivedHouse implements AsyncDisposable {
     const { clock, events, history, devices, house } = this;
     const principal = { id: 'auto', kind: 'agent', permissions: PERMISSIONS } as const;
     return {
-      ...{ clock, events, devices, house, readings: history, timeZone: TIME_ZONE, logger: silentLogger, authorizer: listAuthorizer },
+      ...{ clock, events, devices, house, readings: history, timeZone: TIME_ZONE, logger: silentLogger },
       index: new EventIndex(events),
       time: { isTrusted: () => true },
       tokens: { principalOf: () => principal },
       pipeline: { call: async () => SUCCESS },
       agents: { get: () => this.#record, put: (record) => this.#put(record) },
-      traces: { note: () => {} },
+      canObserveAll: (plan, viewer) => new ObservedByPlan(plan, listAuthorizer).mayAll(viewer),
+      tracerOf: (id) => new AutomationTracer({ note: () => {} }, id),
       questions: { get: () => undefined, end: () => undefined, onEnd: () => () => {} },
       onTokenEnded: () => {},
     };
