@@ -62,16 +62,9 @@ export function nextLocalTime(
   return undefined;
 }
 
-/**
- * Returns the local time as if it were a time in UTC, in milliseconds since 1970. Since 1972, clocks change at a quarter of an hour of UTC, so
- * that the difference of the last quarter is kept: finding it takes long.
- */
+/** Returns the local time as if it were a time in UTC, in milliseconds since 1970. */
 function wallTimeOf(atMs: number, timeZone: string): number {
-  const slot = Math.floor(atMs / SLOT_MS);
-  const known = lastOffsets.get(timeZone);
-  const offsetMs = known?.slot === slot ? known.offsetMs : computedWallTime(slot * SLOT_MS, timeZone) - slot * SLOT_MS;
-  if (known?.slot !== slot) lastOffsets.set(timeZone, { slot, offsetMs });
-  return Math.floor(atMs / 1000) * 1000 + offsetMs;
+  return Math.floor(atMs / 1000) * 1000 + offsetAt(atMs, timeZone);
 }
 
 function computedWallTime(atMs: number, timeZone: string): number {
@@ -92,9 +85,17 @@ export function momentOf(wallMs: number, timeZone: string): number {
   return fitting.length > 0 ? Math.min(...fitting) : wallMs - before;
 }
 
-/** Returns the milliseconds by which the clocks of a time zone are ahead of UTC. */
+/**
+ * Returns the milliseconds by which the clocks of a time zone are ahead of UTC. Since 1972, clocks change at a quarter of an hour of UTC, so
+ * that the difference of the last quarter is kept: finding it takes long.
+ */
 export function offsetAt(atMs: number, timeZone: string): number {
-  return wallTimeOf(atMs, timeZone) - Math.floor(atMs / 1000) * 1000;
+  const slot = Math.floor(atMs / SLOT_MS);
+  const known = lastOffsets.get(timeZone);
+  if (known?.slot === slot) return known.offsetMs;
+  const offsetMs = computedWallTime(slot * SLOT_MS, timeZone) - slot * SLOT_MS;
+  lastOffsets.set(timeZone, { slot, offsetMs });
+  return offsetMs;
 }
 
 function dayOf(wallMs: number): Weekday {
