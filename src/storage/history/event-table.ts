@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { objectOf, tryParseJson } from '../../core/json.ts';
 import type { EventHistory, PastEvent } from '../../core/storage/event-history.ts';
 import type { Migration } from '../checked-database.ts';
+import type { SqliteFile } from '../sqlite-file.ts';
 
 /** How long events are kept, a day longer than the month that a replay goes back. */
 const KEPT_MS = 31 * 86_400_000;
@@ -15,11 +16,8 @@ const PAGE_ROWS = 1_000;
 /** Type of the event that says since when events are kept. */
 const BEGAN = 'history.began';
 
-/** Runs work on the open database. Throws STORAGE_FAILED if the disk fails. */
-type UseDatabase = <T>(work: (database: DatabaseSync) => T) => T;
-
 /** Adds the events to history.db. The time need not be unique, and an event may be noted later than it was. */
-export const EVENT_TABLE: Migration = {
+export const EVENT_MIGRATION: Migration = {
   script: `CREATE TABLE event (
     id INTEGER PRIMARY KEY, ts INTEGER NOT NULL, type TEXT NOT NULL, subject TEXT NOT NULL, data TEXT NOT NULL
   );
@@ -30,13 +28,13 @@ export const EVENT_TABLE: Migration = {
 
 /** Keeps events in history.db. They are written together with the readings of a minute. */
 export class EventTable implements EventHistory {
-  readonly #use: UseDatabase;
+  readonly #file: Pick<SqliteFile, 'use'>;
   /** Writes what waits, so that a query sees it. */
   readonly #flush: () => void;
   #waiting: PastEvent[] = [];
 
-  constructor(use: UseDatabase, flush: () => void) {
-    this.#use = use;
+  constructor(file: Pick<SqliteFile, 'use'>, flush: () => void) {
+    this.#file = file;
     this.#flush = flush;
   }
 
@@ -62,7 +60,7 @@ export class EventTable implements EventHistory {
     const sql = `SELECT * FROM event WHERE (ts, id) > (?, ?) AND ts < ? ORDER BY ts, id LIMIT ${PAGE_ROWS}`;
     let [afterMs, afterId] = [startMs - 1, Number.MAX_SAFE_INTEGER];
     for (let isMore = true; isMore; ) {
-      const rows = this.#use((database) => database.prepare(sql).all(afterMs, afterId, endMs));
+      const rows = this.#file.use((database) => database.prepare(sql).all(afterMs, afterId, endMs));
       yield rows.map(eventOf);
       const last = rows.at(-1);
       [afterMs, afterId] = [Number(last?.ts), Number(last?.id)];
@@ -96,12 +94,12 @@ export class EventTable implements EventHistory {
 
   #all(sql: string, ...values: readonly (string | number)[]): readonly PastEvent[] {
     this.#flushWaiting();
-    return this.#use((database) => database.prepare(sql).all(...values)).map(eventOf);
+    return this.#file.use((database) => database.prepare(sql).all(...values)).map(eventOf);
   }
 
   #time(sql: string): number | undefined {
     this.#flushWaiting();
-    const ts = this.#use((database) => database.prepare(sql).get())?.ts;
+    const ts = this.#file.use((database) => database.prepare(sql).get())?.ts;
     return typeof ts === 'number' ? ts : undefined;
   }
 }

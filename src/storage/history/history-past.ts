@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { PastReading } from '../../core/devices/sensor-readings.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { SensorId } from '../../core/ids.ts';
+import type { SqliteFile } from '../sqlite-file.ts';
 import { type Resolution, SLOT_MS } from './history-query.ts';
 
 const HOUR_MS = 3_600_000;
@@ -15,9 +16,6 @@ const PAGE_ROWS = 5_000;
 const RAW_LOOK_BACK_MS = DAY_MS;
 const SLOT_LOOK_BACK_MS = 31 * DAY_MS;
 
-/** Runs work on the open database. Throws STORAGE_FAILED if the disk fails. */
-type UseDatabase = <T>(work: (database: DatabaseSync) => T) => T;
-
 /** The sensors whose past is read, by their numbers in the database, and the range, end excluded. */
 export interface PastRange {
   readonly sensors: ReadonlyMap<number, SensorId>;
@@ -30,21 +28,21 @@ export interface PastRange {
  * Yields past readings in the order of time, page by page. The database is not in use between two pages, and readings that come meanwhile are
  * not in the range. Where only slots are left, each is at most two readings: its smallest and its greatest value.
  */
-export function* pastReadings(use: UseDatabase, range: PastRange): Generator<readonly PastReading[]> {
+export function* pastReadings(file: Pick<SqliteFile, 'use'>, range: PastRange): Generator<readonly PastReading[]> {
   if (range.sensors.size === 0) return;
   const { startMs, endMs, floorMs } = range;
   const slots = new SlotReadings(range);
-  const last = use((database) => lastBefore(database, range));
+  const last = file.use((database) => lastBefore(database, range));
   for (const reading of last) slots.remember(reading);
   yield last;
   const rawFromMs = Math.min(endMs, Math.max(startMs, floorMs.raw));
   for (let fromMs = Math.max(startMs, floorMs['5min']); fromMs < rawFromMs; fromMs += SLOT_PAGE_MS) {
-    yield use((database) => slots.read(database, fromMs, Math.min(rawFromMs, fromMs + SLOT_PAGE_MS)));
+    yield file.use((database) => slots.read(database, fromMs, Math.min(rawFromMs, fromMs + SLOT_PAGE_MS)));
   }
-  yield* rawReadings(use, range, rawFromMs);
+  yield* rawReadings(file, range, rawFromMs);
 }
 
-function* rawReadings(use: UseDatabase, range: PastRange, fromMs: number): Generator<readonly PastReading[]> {
+function* rawReadings(file: Pick<SqliteFile, 'use'>, range: PastRange, fromMs: number): Generator<readonly PastReading[]> {
   const among = listOf(range);
   const sql = `SELECT ts, sensor, value FROM reading
     WHERE (ts, sensor) > (?, ?) AND ts < ? AND sensor IN (${among}) ORDER BY ts, sensor LIMIT ${PAGE_ROWS}`;
@@ -52,7 +50,7 @@ function* rawReadings(use: UseDatabase, range: PastRange, fromMs: number): Gener
     const untilMs = Math.min(range.endMs, startMs + RAW_PAGE_MS);
     let [afterMs, afterSensor] = [startMs - 1, Number.MAX_SAFE_INTEGER];
     for (let isMore = true; isMore; ) {
-      const rows = use((database) => database.prepare(sql).all(afterMs, afterSensor, untilMs));
+      const rows = file.use((database) => database.prepare(sql).all(afterMs, afterSensor, untilMs));
       yield rows.map(({ ts, sensor, value }) => readingOf(range, { sensor, value, atMs: Number(ts) }));
       const last = rows.at(-1);
       [afterMs, afterSensor] = [Number(last?.ts), Number(last?.sensor)];

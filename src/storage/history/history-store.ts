@@ -92,11 +92,8 @@ export class HistoryStore implements ReadingStore, PastReadings, Service {
       snapshots: { directory: options.snapshotDirectory, everyMs: options.snapshotEveryMs ?? DEFAULT_HISTORY_SNAPSHOT_MS, kept: 1 },
       whenLost: 'start-anew',
     });
-    this.traces = new TraceTable({ use: (work) => this.#file.use(work), commit: (work) => this.#commit(work) });
-    this.events = new EventTable(
-      (work) => this.#file.use(work),
-      () => this.flush(),
-    );
+    this.traces = new TraceTable(this.#file, (work) => this.#commit(work));
+    this.events = new EventTable(this.#file, () => this.flush());
   }
 
   async start(): Promise<void> {
@@ -161,7 +158,7 @@ export class HistoryStore implements ReadingStore, PastReadings, Service {
       }),
     );
     const { startMs, endMs } = range;
-    return pastReadings((work) => this.#file.use(work), { sensors: new Map(numbered), startMs, endMs, floorMs: this.#floors() });
+    return pastReadings(this.#file, { sensors: new Map(numbered), startMs, endMs, floorMs: this.#floors() });
   }
 
   /** Commits the pending readings and events. If the disk refuses, throws STORAGE_FAILED, and the next commit includes the same readings. */

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { SensorId } from '../../core/ids.ts';
 import type { FileMark } from '../../core/storage/key-value-store.ts';
-import { EVENT_TABLE } from './event-table.ts';
+import { EVENT_MIGRATION } from './event-table.ts';
 import { RESOLUTIONS, type Resolution, SLOT_MS, slotStart } from './history-query.ts';
 import { TRACE_MIGRATION } from './trace-table.ts';
 
@@ -112,7 +112,7 @@ export const HISTORY_MIGRATIONS = [
   INSERT INTO summed VALUES (0)`,
   'ALTER TABLE summed ADD COLUMN generation INTEGER NOT NULL DEFAULT 0',
   TRACE_MIGRATION,
-  EVENT_TABLE,
+  EVENT_MIGRATION,
 ];
 
 /** A sensor in history.db. */

@@ -2,6 +2,7 @@ import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { type Json, objectOf } from '../../core/json.ts';
 import type { TraceBounds, TraceRow, TraceRows } from '../../core/storage/trace-rows.ts';
 import type { Migration } from '../checked-database.ts';
+import type { SqliteFile } from '../sqlite-file.ts';
 
 /** Adds the traces of agents to history.db. `alive` has one row: when the hub was last known to run. */
 export const TRACE_MIGRATION: Migration = {
@@ -24,19 +25,17 @@ const DROP_OF_AGENTS = `DELETE FROM trace WHERE id IN (
   SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY agent ORDER BY last DESC, id DESC) AS place FROM trace WHERE kind = ?)
   WHERE place > ?)`;
 
-/** The database of the traces. */
-interface TraceFile {
-  use<Result>(work: (database: DatabaseSync) => Result): Result;
-  /** Runs work that writes in one counted transaction. */
-  commit(work: (database: DatabaseSync) => void): void;
-}
+/** Runs work that writes in one counted transaction. */
+type Commit = (work: (database: DatabaseSync) => void) => void;
 
 /** Reads and writes the traces in history.db. */
 export class TraceTable implements TraceRows {
-  readonly #file: TraceFile;
+  readonly #file: Pick<SqliteFile, 'use'>;
+  readonly #commit: Commit;
 
-  constructor(file: TraceFile) {
+  constructor(file: Pick<SqliteFile, 'use'>, commit: Commit) {
     this.#file = file;
+    this.#commit = commit;
   }
 
   known(): ReturnType<TraceRows['known']> {
@@ -48,7 +47,7 @@ export class TraceTable implements TraceRows {
   }
 
   write(rows: readonly TraceRow[], aliveMs: number): void {
-    this.#file.commit((database) => {
+    this.#commit((database) => {
       const insert = database.prepare('INSERT OR REPLACE INTO trace VALUES (?, ?, ?, ?, ?, ?, ?)');
       for (const { id, agent, kind, atMs, lastMs, count, content } of rows) {
         insert.run(id, agent, kind, atMs, lastMs, count, JSON.stringify(content));
@@ -63,7 +62,7 @@ export class TraceTable implements TraceRows {
   }
 
   drop({ sinceMs, perAgent, total }: TraceBounds): void {
-    this.#file.commit((database) => {
+    this.#commit((database) => {
       database.prepare('DELETE FROM trace WHERE last < ?').run(sinceMs);
       database.prepare('DELETE FROM trace WHERE id IN (SELECT id FROM trace ORDER BY last DESC, id DESC LIMIT -1 OFFSET ?)').run(total);
       for (const [kind, most] of Object.entries(perAgent)) database.prepare(DROP_OF_AGENTS).run(kind, most);
