@@ -1,9 +1,10 @@
 import { KEPT_BY_HUB } from '../../core/devices/device-model.ts';
-import { AtmoError } from '../../core/errors.ts';
+import type { AtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import type { InnerCall, Restorable } from '../../tools/definition/tool-definition.ts';
 import { isSameValue } from './predicted-state.ts';
 import type { TracedCall } from './traced-calls.ts';
+import { changedSince, irreversible } from './undo-errors.ts';
 
 /** The service that knows what tools change elsewhere than in values of devices. */
 export interface RestorationPorts {
@@ -38,7 +39,7 @@ function changesOf(ports: RestorationPorts, call: TracedCall): readonly Change[]
   if (!isRestoredByCall(call)) return [];
   const restorable = knownRestorable(ports, call);
   const before = restorable && call.before[KEPT_BY_HUB]?.[restorable.path];
-  if (!restorable || before === undefined) throw irreversible(call);
+  if (!restorable || before === undefined) throw unknownReturn(call);
   return [{ call, restorable, before, after: call.after?.[KEPT_BY_HUB]?.[restorable.path] }];
 }
 
@@ -56,17 +57,16 @@ function restoration(changes: readonly Change[]): InnerCall | undefined {
   const now = last?.restorable.now();
   if (!first || !last || (now !== undefined && isSameValue(now, first.before))) return undefined;
   // A device may report later than its call ended, so a state that is like the one before tells nothing.
-  const isTold = last.after !== undefined && !isSameValue(last.after, last.before);
-  if (isTold && !isSameValue(now ?? null, last.after ?? null)) throw changedSince(last.call);
+  const hasReportedChange = last.after !== undefined && !isSameValue(last.after, last.before);
+  if (hasReportedChange && !isSameValue(now ?? null, last.after ?? null)) {
+    throw changedSince(`What ${last.call.tool} set has been changed since`);
+  }
   const call = last.restorable.restore(first.before);
-  if (!call) throw irreversible(last.call);
+  if (!call) throw unknownReturn(last.call);
   return call;
 }
 
-function irreversible({ tool }: TracedCall): AtmoError {
-  return new AtmoError('NOT_SUPPORTED', `What ${tool} did cannot be undone; nothing was undone`, { reason: 'irreversible' });
-}
-
-function changedSince({ tool }: TracedCall): AtmoError {
-  return new AtmoError('CONFLICT', `What ${tool} set has been changed since; nothing was undone`, { reason: 'changed_since' });
+/** Returns the error of a call of which no call is known that brings back what it changed. */
+function unknownReturn({ tool }: TracedCall): AtmoError {
+  return irreversible(`What ${tool} did cannot be undone`);
 }

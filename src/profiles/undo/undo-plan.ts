@@ -4,7 +4,7 @@ import { KEPT_BY_HUB } from '../../core/devices/device-model.ts';
 import { parseDeviceId } from '../../core/devices/device-names.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
-import type { Json, JsonObject } from '../../core/json.ts';
+import type { Json } from '../../core/json.ts';
 import { quoted } from '../../core/untrusted-text.ts';
 import type { InnerCall } from '../../tools/definition/tool-definition.ts';
 import type { CompiledValue } from '../compile/cluster-view.ts';
@@ -19,6 +19,7 @@ import { isSameValue } from './predicted-state.ts';
 import { isRestoredByCall, type RestorationPorts, restorations } from './restorations.ts';
 import { deviceEffect, isActing, pathOf, touchedValues } from './touched-values.ts';
 import { type AuditedCalls, type TracedCall, UNDO_DAYS } from './traced-calls.ts';
+import { changedSince, irreversible } from './undo-errors.ts';
 
 /** Name of the tool that undoes calls. */
 export const UNDO = 'undo';
@@ -109,10 +110,10 @@ export function requireUntouched(
     const isUndo = isUndoOf(call, undoing.traceId);
     const isOwn = isUndo && call.request === undoing.own;
     if (known.has(call.seq) || isOwn || !mayTouch(call, { paths, devices }) || !isAfter(call, calls)) continue;
-    if (++endsRead > MAX_ENDS_READ) throw changedSince(call, undoing);
+    if (++endsRead > MAX_ENDS_READ) throw changedByLater(call, undoing);
     const ended = audited.ended(call);
     if (!isUndo) {
-      if (ended.isCutShort || changedPaths(ended).some((path) => paths.has(path))) throw changedSince(call, undoing);
+      if (ended.isCutShort || changedPaths(ended).some((path) => paths.has(path))) throw changedByLater(call, undoing);
     } else if (ended.state === 'running' || putsBack(ended, calls)) throw alreadyUndone(call);
   }
 }
@@ -304,16 +305,11 @@ function digestOf(members: readonly Member[], restoring: readonly InnerCall[]): 
   return hash('sha256', JSON.stringify(restoring.length === 0 ? calls : [calls, restoring]), 'hex').slice(0, 16);
 }
 
-function irreversible(why: string): AtmoError {
-  return new AtmoError('NOT_SUPPORTED', `${why}; nothing was undone`, { reason: 'irreversible' });
-}
-
 function alreadyUndone({ at }: TracedCall): AtmoError {
   return new AtmoError('CONFLICT', `This was undone at ${at} already; to do it again, undo that call`, { reason: 'already_undone', at });
 }
 
-function changedSince({ tool, agent, at }: TracedCall, { showsAgents }: Pick<UndoingCall, 'showsAgents'>): AtmoError {
+function changedByLater({ tool, agent, at }: TracedCall, { showsAgents }: Pick<UndoingCall, 'showsAgents'>): AtmoError {
   const who = showsAgents ? agent : 'another caller';
-  const details: JsonObject = { reason: 'changed_since', at, tool, ...(showsAgents && { agent_id: agent }) };
-  return new AtmoError('CONFLICT', `${who} has changed the same since, at ${at} with ${tool}; nothing was undone`, details);
+  return changedSince(`${who} has changed the same since, at ${at} with ${tool}`, { at, tool, ...(showsAgents && { agent_id: agent }) });
 }

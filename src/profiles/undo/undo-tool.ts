@@ -104,15 +104,16 @@ function restoringCalls(ports: UndoPorts, params: JsonObject | undefined): reado
  */
 function canonicalCall(ports: UndoPorts, call: UndoCall, caller: CallerRights): JsonObject {
   // Errors of the plan contain names and states of devices, so it is checked before that the caller may see them.
-  if (!touchedDevices(callsToUndo(ports, call.trace_id)).every((id) => canSeeDevice(id, caller))) {
+  const calls = callsToUndo(ports, call.trace_id);
+  const touched = touchedDevices(calls);
+  if (!touched.every((id) => canSeeDevice(id, caller))) {
     throw new AtmoError('NOT_FOUND', 'No call with this trace id changed anything that you may know of');
   }
-  const plan = planFor(ports, call, readingsOf(caller));
+  const plan = requireContent(undoPlan(ports, calls, readingsOf(caller)), call);
   const [hub, ...others] = plan.hubs;
   if (hub !== undefined && plan.devices.length === 0 && plan.restoring.length === 0) throw ranElsewhere(hub, others);
   requireUntouched(ports, plan, { traceId: call.trace_id, showsAgents: caller.may('admin:audit') });
-  const devices = touchedDevices(plan.calls);
-  return { trace_id: call.trace_id, devices: devices.length > 0 ? [...devices] : [HOME], content: plan.content };
+  return { trace_id: call.trace_id, devices: touched.length > 0 ? [...touched] : [HOME], content: plan.content };
 }
 
 /** Returns the error of a trace whose calls all ran on other hubs. If it was one hub, the call is sent there. */
@@ -123,9 +124,12 @@ function ranElsewhere(hub: string, others: readonly string[]): AtmoError {
   return new AtmoError('NOT_SUPPORTED', `The hubs ${hubs.join(', ')} ran this; undo it on each of them, by naming the hub`, { hubs });
 }
 
+function planFor(ports: UndoPorts, call: UndoCall, mayRead: MayRead): UndoPlan {
+  return requireContent(undoPlan(ports, callsToUndo(ports, call.trace_id), mayRead), call);
+}
+
 /** Returns the plan. Throws CONFLICT if the devices have changed so that it is no longer the one with the digest of the call. */
-function planFor(ports: UndoPorts, { trace_id: traceId, content }: UndoCall, mayRead: MayRead): UndoPlan {
-  const plan = undoPlan(ports, callsToUndo(ports, traceId), mayRead);
+function requireContent(plan: UndoPlan, { content }: UndoCall): UndoPlan {
   if (content === undefined || content === plan.content) return plan;
   throw new AtmoError('CONFLICT', 'What would have to be done has changed meanwhile; nothing was undone, look at it and call it again', {
     reason: 'changed_since',
