@@ -43,6 +43,12 @@ export function minutesOf(text: string): number {
   return hours * 60 + minutes;
 }
 
+/** Returns the time of day `HH:MM` that is a number of minutes after a midnight. */
+export function timeOfDay(minutes: number): string {
+  const two = (part: number) => String(part).padStart(2, '0');
+  return `${two(Math.floor(minutes / 60) % 24)}:${two(minutes % 60)}`;
+}
+
 /**
  * Returns the first moment after `afterMs` at which the local time is `HH:MM` on one of `days`; undefined if `days` is empty. If the clock
  * skips the time in spring, the time moves, such as from 02:30 to 03:30. If it occurs twice in autumn, the first counts (RFC 5545 §3.3.5).

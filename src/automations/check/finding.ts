@@ -1,6 +1,5 @@
 import { readsIn, targetText } from '../../core/devices/action-descriptions.ts';
-import { readableWords } from '../../core/devices/matter-names.ts';
-import type { Json } from '../../core/json.ts';
+import { readableValue, readableWords } from '../../core/devices/matter-names.ts';
 import { resultSchema, TEXT } from '../../tools/definition/define-tool.ts';
 import type { CheckPorts } from '../automation-ports.ts';
 import { deviceName } from '../home-things.ts';
@@ -78,12 +77,7 @@ export function contentText({ value, becomes, isCopy }: Act): string {
   const name = readableWords(value.split('/').at(-1) ?? value);
   if (becomes === undefined) return isCopy ? `${name}: as the sensor shows` : `${name}: changed`;
   if (typeof becomes === 'boolean' && SWITCHED.includes(name)) return becomes ? 'on' : 'off';
-  return `${name}: ${plainText(becomes)}`;
-}
-
-function plainText(value: Json): string {
-  if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  return typeof value === 'string' ? readableWords(value) : String(value);
+  return `${name}: ${readableValue(becomes)}`;
 }
 
 /** Returns a line of the timeline: when an automation does what. */

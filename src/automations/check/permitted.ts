@@ -27,8 +27,8 @@ import {
   windowTimes,
 } from './week-times.ts';
 
-/** The hours of sleep, in which nobody is expected to answer a request for approval. */
-const NIGHT = windowTimes('22:00', '06:00');
+/** The hours in which most people sleep, so that an approval or an answer may come only in the morning. */
+const SLEEPING_HOURS = windowTimes('22:00', '06:00');
 const MINUTE_MS = 60_000;
 
 /** Returns the steps that would be refused to the automation, because it lacks a permission or does not see the tool or device. */
@@ -124,7 +124,7 @@ export function waitsAtNight(behaviour: Behaviour, ports: CheckPorts): readonly 
 }
 
 function waitingStep(step: CheckedStep, behaviour: Behaviour, ports: CheckPorts): WaitingStep | undefined {
-  const times = intersection(timesOfStep(behaviour, step), NIGHT);
+  const times = intersection(timesOfStep(behaviour, step), SLEEPING_HOURS);
   if (isEmpty(times)) return undefined;
   if (step.tool === ASK_TOOL) return { step, times, why: 'it asks' };
   if (isApproved(step, behaviour, ports)) return { step, times, why: `${step.tool} needs an approval` };

@@ -1,5 +1,5 @@
 import { WEEKDAYS, type Weekday } from '../../core/clock.ts';
-import { minutesOf } from '../../core/local-time.ts';
+import { minutesOf, timeOfDay } from '../../core/local-time.ts';
 
 export const DAY_MINUTES = 1440;
 export const WEEK_MINUTES = 7 * DAY_MINUTES;
@@ -122,7 +122,7 @@ export function windowsOf(times: WeekTimes): readonly ShownWindow[] {
   if (times === ALWAYS) return [{ days: WEEKDAYS, from: '00:00', to: '24:00' }];
   const days = new Map<string, ShownWindow & { readonly days: Weekday[] }>();
   for (const span of acrossSunday(times).flatMap(perDay)) {
-    const shown = { from: clockText(span.from), to: endText(span.to) };
+    const shown = { from: timeOfDay(span.from), to: endText(span.to) };
     const key = `${shown.from} ${shown.to}`;
     const known = days.get(key) ?? { ...shown, days: [] };
     days.set(key, known);
@@ -150,14 +150,9 @@ function acrossSunday(times: WeekTimes): WeekTimes {
   return [...times.slice(1, -1), { from: last.from, to: WEEK_MINUTES + first.to }];
 }
 
-function clockText(minute: number): string {
-  const two = (part: number) => String(part).padStart(2, '0');
-  return `${two(Math.floor((minute % DAY_MINUTES) / 60))}:${two(minute % 60)}`;
-}
-
 /** Returns the time of day at which a span ends; `24:00` for midnight. */
 function endText(minute: number): string {
-  return minute % DAY_MINUTES === 0 ? '24:00' : clockText(minute);
+  return minute % DAY_MINUTES === 0 ? '24:00' : timeOfDay(minute);
 }
 
 const MAX_SHOWN = 4;

@@ -43,12 +43,12 @@ const MAX_LISTED = 100;
 const DAY_MS = 86_400_000;
 /** Number of events and timers after which other work of the hub gets its turn. */
 const TURN_LENGTH = 200;
-/** What a reading for which nobody waits counts of that. */
+/** What a reading counts, as a part of an event, if no trigger and no wait of the run needs it: little is done for it. */
 const READING_SHARE = 0.1;
 /** Number of microtasks after which a run that only checked its conditions has ended. */
 const MICROTASKS = 8;
-/** Hours of the night, in minutes since midnight. */
-const NIGHT = { from: 60, to: 300 } as const;
+/** The hours whose runs count as runs at night, in minutes since midnight. */
+const ONE_TO_FIVE = { from: 60, to: 300 } as const;
 
 /** Plays automations over what was kept of the past of the house. One is played at a time, and one more of each caller with its agents waits. */
 export class AutomationReplayer {
@@ -60,9 +60,9 @@ export class AutomationReplayer {
   }
 
   /**
-   * Returns what an automation would have done in the last days. Rejects with RESOURCE_EXCEEDED if too many replays wait, STORAGE_FAILED, or
-   * the reason of the signal. The caller has to check that `viewer` may look at all that the plan looks at; what calls would have done is told in
-   * the words that `viewer` may read.
+   * Returns what an automation would have done in the last days. What its calls would have done is written with the names that `viewer` may
+   * read; that `viewer` may observe all that the plan looks at, the caller has to check. Rejects with RESOURCE_EXCEEDED if too many replays
+   * wait, with STORAGE_FAILED if the disk fails, and with the reason of the signal if it aborts.
    */
   async replay(
     plan: AutomationPlan,
@@ -148,7 +148,7 @@ class PlayedTime {
   #takeReading(reading: PastReading): boolean {
     this.#gaps.see(reading);
     const isAwaited = this.#played.isAwaiting('sensor.reading', reading.sensor);
-    this.#home.takeReading(reading, isAwaited ? 'tell' : 'set');
+    this.#home.takeReading(reading, isAwaited ? 'emit' : 'set');
     this.#sinceTurn += READING_SHARE;
     return isAwaited || this.#sinceTurn >= TURN_LENGTH;
   }
@@ -184,7 +184,7 @@ class PlayedTime {
   #count(run: PastRun): void {
     const { minutes } = localTimeAt(run.atMs, this.#ports.check.timeZone);
     this.#runs += 1;
-    if (minutes >= NIGHT.from && minutes < NIGHT.to) this.#nights += 1;
+    if (minutes >= ONE_TO_FIVE.from && minutes < ONE_TO_FIVE.to) this.#nights += 1;
     this.#latest.push(run);
     if (this.#latest.length > MAX_LISTED) this.#latest.shift();
   }

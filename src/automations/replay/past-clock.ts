@@ -8,7 +8,7 @@ interface Timer {
   isCancelled: boolean;
 }
 
-/** A clock that shows a moment of the past, and goes on only when it is told to. Its timers end in the order of their times. */
+/** The clock of a replay. It stands still until `goTo` or `runNext` moves it forward. Timers end in the order in which they are due. */
 export class PastClock implements Clock {
   #nowMs: number;
   #count = 0;

@@ -79,12 +79,12 @@ export class PastHome implements PresentHome {
   }
 
   /** Sets the value of a sensor, with the event of it if somebody waits for that. */
-  takeReading({ sensor, value, atMs }: PastReading, how: 'tell' | 'set'): void {
+  takeReading({ sensor, value, atMs }: PastReading, how: 'emit' | 'set'): void {
     const info = this.#sensor(sensor)?.info;
     if (!info) return;
     const shown = this.#asShown(sensor, value);
     this.#values.set(sensor, { value: shown, atMs });
-    if (how === 'tell') this.bus.deliverReading(sensor, { value: shown, unit: info.unit, kind: info.kind, at_ms: atMs });
+    if (how === 'emit') this.bus.deliverReading(sensor, { value: shown, unit: info.unit, kind: info.kind, at_ms: atMs });
   }
 
   takeEvent(event: PastEvent): void {

@@ -1,5 +1,6 @@
-import { readableWords } from '../../core/devices/matter-names.ts';
+import { readableValue, readableWords } from '../../core/devices/matter-names.ts';
 import { type Json, type JsonObject, objectOf } from '../../core/json.ts';
+import { timeOfDay } from '../../core/local-time.ts';
 import type { SimpleCondition } from '../plan/condition-schema.ts';
 import { dayText, durationText, factTime, type WordPorts } from './time-words.ts';
 
@@ -54,23 +55,14 @@ export function limitText({ above, below, equals }: JsonObject, unit: Json | und
 
 /** Returns a value with its unit, such as `61 lx`. */
 export function amount(value: Json, unit: Json | undefined): string {
-  return typeof value === 'number' && typeof unit === 'string' && unit !== '' ? `${value} ${unit}` : valueText(value);
-}
-
-function valueText(value: Json): string {
-  if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  return typeof value === 'string' ? readableWords(value) : String(value);
+  return typeof value === 'number' && typeof unit === 'string' && unit !== '' ? `${value} ${unit}` : readableValue(value);
 }
 
 function timeReason({ condition: { after, before, days }, seen: { day, minutes }, isNegated }: Unmet): string {
-  const at = typeof minutes === 'number' ? clockOf(minutes) : '';
+  const at = typeof minutes === 'number' ? timeOfDay(minutes) : '';
   const window = windowText(after, before);
   const onDays = Array.isArray(days) ? `on ${days.map(dayText).join(', ')}` : '';
   return `it was ${dayText(day)}, ${at} and it ${isNegated ? 'must not run' : 'runs only'} ${[window, onDays].filter((text) => text !== '').join(' ')}`;
-}
-
-function clockOf(minutes: number): string {
-  return `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`;
 }
 
 function windowText(after: Json | undefined, before: Json | undefined): string {
@@ -89,8 +81,8 @@ function sunReason({ condition: { after, before }, seen: { from, to, problem }, 
 
 function flagReason(unmet: Unmet): string {
   const { condition, seen } = unmet;
-  const needed = valueText(condition.is ?? true);
-  return `the flag ${readableWords(String(condition.flag))} was ${valueText(seen.value ?? false)} and it ${needs(unmet)} ${needed}`;
+  const needed = readableValue(condition.is ?? true);
+  return `the flag ${readableWords(String(condition.flag))} was ${readableValue(seen.value ?? false)} and it ${needs(unmet)} ${needed}`;
 }
 
 function reachabilityReason({ condition: { device_name: name, device_id: id, is }, seen: { value }, isNegated }: Unmet): string {
@@ -113,7 +105,7 @@ function presenceReason({ condition: { person, is }, seen: { value, home }, isNe
 
 function expressionReason({ condition: { expr }, seen: { readings, flags }, isUnknown }: Unmet): string {
   const used = [...Object.entries(objectOf(readings)), ...Object.entries(objectOf(flags))];
-  const values = used.map(([name, value]) => `${name} was ${value === null ? 'not known' : valueText(value ?? null)}`);
+  const values = used.map(([name, value]) => `${name} was ${value === null ? 'not known' : readableValue(value ?? null)}`);
   const where = values.length === 0 ? '' : ` (${values.join(', ')})`;
   return `${isUnknown ? 'it is not known whether' : 'it was not so that'} ${expr}${where}`;
 }

@@ -2,7 +2,7 @@ import { readableWords } from '../../core/devices/matter-names.ts';
 import { type JsonObject, objectOf, objectsOf } from '../../core/json.ts';
 import { conditionReason } from './condition-words.ts';
 import { MISS_WORDS } from './miss-words.ts';
-import { clockText, durationText, factTime, type WordPorts } from './time-words.ts';
+import { durationText, factTime, momentText, type WordPorts } from './time-words.ts';
 import { type NoRunCause, outcomeOf, type RunCause, type TraceCause } from './trace.ts';
 import type { MomentView } from './trace-view.ts';
 
@@ -38,21 +38,21 @@ function missSentence(view: MomentView, reasons: readonly string[], ports: WordP
 
 function noRunSentence(view: MomentView, { what, reason }: { readonly what: string; readonly reason: string }, ports: WordPorts): string {
   const { atMs, count } = view.moment;
-  if (count === 1) return `It ${what} at ${clockText(atMs, ports)} because ${reason}.`;
+  if (count === 1) return `It ${what} at ${momentText(atMs, ports)} because ${reason}.`;
   const span = spanText(view, ports);
   return `${span.charAt(0).toUpperCase()}${span.slice(1)} it ${what}, ${count} times; the last time because ${reason}.`;
 }
 
 /** Returns the time in which something repeated itself: `between 18:00 and 18:30`, or `at 18:00` within one minute. */
 function spanText({ moment: { atMs, lastMs } }: MomentView, ports: WordPorts): string {
-  const [from, to] = [clockText(atMs, ports), clockText(lastMs, ports)];
+  const [from, to] = [momentText(atMs, ports), momentText(lastMs, ports)];
   return from === to ? `at ${from}` : `between ${from} and ${to}`;
 }
 
 /** Returns that it ran and how that ended; of repeated runs only the last one is known to have ended so. */
 function ranSentence(view: MomentView, end: string, ports: WordPorts): string {
   const { atMs, count } = view.moment;
-  const once = `It ran at ${clockText(atMs, ports)} and ${end}`;
+  const once = `It ran at ${momentText(atMs, ports)} and ${end}`;
   return ended(count === 1 ? once : `It ran ${count} times ${spanText(view, ports)}. The last time it ${end}`);
 }
 
@@ -68,14 +68,14 @@ function stopped(why: (facts: JsonObject) => string): Words {
 }
 
 const RUN_WORDS: Readonly<Record<RunCause, Words>> = {
-  running: ({ moment: { atMs } }, ports) => `It has been running since ${clockText(atMs, ports)}.`,
+  running: ({ moment: { atMs } }, ports) => `It has been running since ${momentText(atMs, ports)}.`,
   waits_for_approval: ({ moment: { atMs }, facts }, ports) =>
-    `It has been running since ${clockText(atMs, ports)} and waits until somebody approves ${toolText(facts)}.`,
+    `It has been running since ${momentText(atMs, ports)} and waits until somebody approves ${toolText(facts)}.`,
   waits_for_answer: ({ moment: { atMs } }, ports) =>
-    `It has been running since ${clockText(atMs, ports)} and waits until somebody answers its question.`,
+    `It has been running since ${momentText(atMs, ports)} and waits until somebody answers its question.`,
   done: (view, ports) => {
     const { atMs, count } = view.moment;
-    return count === 1 ? `It ran at ${clockText(atMs, ports)}.` : `It ran ${count} times ${spanText(view, ports)}.`;
+    return count === 1 ? `It ran at ${momentText(atMs, ports)}.` : `It ran ${count} times ${spanText(view, ports)}.`;
   },
   done_with_errors: ran((facts) => `came to its end, but ${toolText(facts)} failed${messageOf(facts)}`),
   waited_in_vain: ran(() => 'ended early because what it waited for did not come in time'),

@@ -1,3 +1,5 @@
+import type { Json } from '../json.ts';
+
 /** Returns the words of a Matter name in snake_case: `rvc_operational_state` for `RvcOperationalState`, `pm25` for `PM25`. */
 export function snakeCase(name: string): string {
   return name
@@ -44,6 +46,12 @@ export function joinNames(first: string, second: string): string {
 /** Returns the words of a Matter name: `on off light` for `OnOffLight`. */
 export function readableWords(name: string): string {
   return readableName(name).replaceAll('_', ' ');
+}
+
+/** Returns a value for people: `yes` for true, and the words of a text as `readableWords` returns them. */
+export function readableValue(value: Json): string {
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  return typeof value === 'string' ? readableWords(value) : String(value);
 }
 
 /**
