@@ -20,9 +20,9 @@ import {
   type WaitUntilStep,
 } from '../plan/step-schema.ts';
 import type { WatchPorts } from '../triggers/watch.ts';
-import { DecisionListener } from './approval-decisions.ts';
 import { type ConditionPorts, conditionsHold, evaluate, type RunValues } from './condition-check.ts';
-import { answerTo, untilTrue } from './condition-wait.ts';
+import { untilTrue } from './condition-wait.ts';
+import { answerTo, DecisionListener } from './people-answers.ts';
 import type { LoggedWait, RunLog } from './run-log.ts';
 import type { FailedStep, Flow, RunOutcome, RunStory } from './run-story.ts';
 import { callOfStep, type HouseCallStep, keptResult } from './step-calls.ts';

@@ -1,5 +1,5 @@
 import type { ErrorBody, ErrorCode } from '../../core/errors.ts';
-import type { ApprovalAnswer } from './approval-decisions.ts';
+import type { ApprovalAnswer } from './people-answers.ts';
 
 /** The end of a run; `error` is the last error of its steps. */
 export interface RunOutcome {
