@@ -28,7 +28,10 @@ export async function run(): Promise<BenchFigure[]> {
   return [
     { ...bounded('bridge.ratio_output', ratio(outputMs)), vs: 'p50 of a command to an output of the board / to a lamp itself' },
     { ...bounded('bridge.ratio_lamp', ratio(bridgedMs)), vs: 'p50 of a command to a lamp of another hub / to the same lamp itself' },
-    { ...bounded('bridge.ratio_called', ratio(bridgedMs, calledMs)), vs: 'p50 of a command to a lamp of another hub / its tool called over HTTP' },
+    {
+      ...bounded('bridge.ratio_called', ratio(bridgedMs, calledMs)),
+      vs: 'p50 of a command to a lamp of another hub / its tool called over HTTP',
+    },
     {
       ...{ ...common, name: 'bridge.load', value: loadavg()[0] ?? 0, unit: 'processes', samples: 1 },
       vs: 'mean number that ran or waited in the last minute; with more than there are processors, each way between two processes waits',
@@ -40,7 +43,12 @@ export async function run(): Promise<BenchFigure[]> {
     { ...common, name: 'bridge.output_p50', value: median(outputMs), vs: 'a command to an output of the board, with all checks' },
     { ...common, name: 'bridge.output_p95', value: quantile(outputMs, 0.95), vs: 'the same' },
     { ...common, name: 'bridge.lamp_p50', value: median(bridgedMs), vs: 'a command to the lamp of another hub, read back there' },
-    { ...common, name: 'bridge.called_p50', value: median(calledMs), vs: 'a call of the tool of that lamp over HTTP at the hub with the bridge' },
+    {
+      ...common,
+      name: 'bridge.called_p50',
+      value: median(calledMs),
+      vs: 'a call of the tool of that lamp over HTTP at the hub with the bridge',
+    },
     { ...common, name: 'bridge.lamp_p95', value: quantile(bridgedMs, 0.95), vs: 'the same' },
   ];
 }
