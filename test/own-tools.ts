@@ -1,8 +1,8 @@
 import { agentTools } from '../src/automations/agent-tools.ts';
 import { checkAutomationTool } from '../src/automations/check/check-tools.ts';
-import { convertAutomationTool } from '../src/automations/check/convert-tool.ts';
 import { flagTools } from '../src/automations/house/flag-tools.ts';
 import { presenceTools } from '../src/automations/house/presence-tools.ts';
+import { convertAutomationTool } from '../src/automations/plan/convert-tool.ts';
 import { registrationTools } from '../src/calls/builtin/registration-tools.ts';
 import { jobTools } from '../src/calls/jobs/job-directory.ts';
 import { authTools } from '../src/hub/tool-services.ts';

@@ -17,12 +17,12 @@ import {
 import { AgentDirectory } from './agent-directory.ts';
 import { type AgentRecord, type AgentStatus, AgentStore, type EndCause, isLiving } from './agent-store.ts';
 import { Automation, type AutomationPorts } from './automation.ts';
+import { checkDefinition } from './definition-check.ts';
 import { ObservedByPlan } from './observed.ts';
 import { parseAutomation, withParameter } from './plan/parse-automation.ts';
 import type { AutomationPlan } from './plan/plan-schema.ts';
 import type { AskingStep } from './run/run-story.ts';
 import {
-  checkDefinition,
   childId,
   idPartOf,
   requireAgentCapacity,

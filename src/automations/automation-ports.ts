@@ -33,6 +33,7 @@ export interface NamingPorts {
   readonly things: HomeThings;
   readonly authorizer: Authorizer;
   readonly registry: Pick<ToolDirectory, 'find'>;
+  readonly validator: SchemaValidator;
 }
 
 /** The parts of the hub against which a definition is checked and bound to ids. */

@@ -4,15 +4,8 @@ import { AGENT_NAME, type Authorizer, type Principal, rootAgentOf, type TokenAut
 import type { Clock } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
 import { slug } from '../core/ids.ts';
-import type { JsonObject } from '../core/json.ts';
 import { tokenState } from '../tools/builtin/token-tools.ts';
 import { type AgentRecord, type AgentStore, type AgentType, isLiving } from './agent-store.ts';
-import { checkActions } from './automation-access.ts';
-import type { DefinitionPorts } from './automation-ports.ts';
-import { requireVisible } from './observed.ts';
-import { bindNames } from './plan/bind-names.ts';
-import { checkExternalConfig, parseAutomation } from './plan/parse-automation.ts';
-import type { AutomationPlan } from './plan/plan-schema.ts';
 
 /**
  * Throws VALIDATION_ERROR if no permission is requested, and PERMISSION_DENIED if the caller lacks a requested permission. The token issuer
@@ -28,33 +21,6 @@ export function requireOwnPermissions(permissions: readonly string[], by: Princi
   const beyond = excessPermissions(permissions, by.permissions);
   if (beyond.length === 0) return;
   throw new AtmoError('PERMISSION_DENIED', `${by.id} cannot give away what it does not have: ${beyond.join(', ')}`, { required: beyond });
-}
-
-/** A definition that was checked: its configuration with ids in place of names, and the plan of an automation. */
-interface CheckedDefinition {
-  readonly config: JsonObject;
-  readonly plan?: AutomationPlan;
-}
-
-/**
- * Checks what an agent would do, as the agent itself, and binds its names to ids. Throws VALIDATION_ERROR or PAYLOAD_TOO_LARGE for an invalid
- * configuration, and errors about tools, sensors, devices and permissions.
- */
-export function checkDefinition(
-  { type, config: written }: Pick<AgentRecord, 'type' | 'config'>,
-  asAgent: Principal,
-  ports: DefinitionPorts,
-): CheckedDefinition {
-  if (type === 'external') {
-    checkExternalConfig(written, ports.validator);
-    return { config: written };
-  }
-  parseAutomation(written, ports.validator);
-  const config = bindNames(written, asAgent, ports);
-  const plan = parseAutomation(config, ports.validator);
-  requireVisible(plan, asAgent, ports);
-  checkActions(plan.actions, asAgent, ports);
-  return { config, plan };
 }
 
 /** Throws PERMISSION_DENIED unless `by` is the parent of the agent, or the owner or a holder of `admin:agents` for one of the owner. */
@@ -131,6 +97,11 @@ export function childId(parent: Principal, part: string): string {
     'VALIDATION_ERROR',
     `The agent's id would have ${id.length} characters, more than ${MAX_ID_LENGTH}; give it a shorter name`,
   );
+}
+
+/** Returns who an automation of the caller would be, with the id that its name gives and the bounds of the caller's token. */
+export function draftPrincipal(name: string, permissions: readonly string[], by: Principal): Principal {
+  return { ...(by.token && { token: by.token }), id: childId(by, idPartOf(name, 'automation')), kind: 'agent', permissions };
 }
 
 /** Throws NOT_SUPPORTED for an external agent, of which the message says what it cannot do. */

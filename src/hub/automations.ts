@@ -3,11 +3,11 @@ import { AgentRunner } from '../automations/agent-runner.ts';
 import { agentTools } from '../automations/agent-tools.ts';
 import { type CheckPorts, type DeviceValues, NO_DEVICE_VALUES } from '../automations/automation-ports.ts';
 import { checkAutomationTool } from '../automations/check/check-tools.ts';
-import { convertAutomationTool } from '../automations/check/convert-tool.ts';
 import { HomeThings } from '../automations/home-things.ts';
 import { flagTools } from '../automations/house/flag-tools.ts';
 import { House, type Place } from '../automations/house/house.ts';
 import { presenceTools } from '../automations/house/presence-tools.ts';
+import { convertAutomationTool } from '../automations/plan/convert-tool.ts';
 import { ProposalStore } from '../automations/proposals/proposal-store.ts';
 import { proposalTools } from '../automations/proposals/proposal-tools.ts';
 import { Proposals } from '../automations/proposals/proposals.ts';
@@ -102,7 +102,7 @@ export async function openAutomations(
     validator,
     mesh,
   };
-  const checkTools = { agents: runner.directory, registry, things, authorizer, check, logger };
+  const checkTools = { agents: runner.directory, registry, things, authorizer, validator, check, logger };
   await stack.start(new EventRecorder({ clock, events, house, history: readings.events }));
   const replayer = new AutomationReplayer({ check, house, readings, events: readings.events });
   const limiter = new TokenRateLimiter(clock, { fixedRate: REPLAYS });

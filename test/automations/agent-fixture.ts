@@ -4,11 +4,11 @@ import { AgentRunner } from '../../src/automations/agent-runner.ts';
 import { agentTools } from '../../src/automations/agent-tools.ts';
 import { type CheckPorts, NO_DEVICE_VALUES } from '../../src/automations/automation-ports.ts';
 import { checkAutomationTool } from '../../src/automations/check/check-tools.ts';
-import { convertAutomationTool } from '../../src/automations/check/convert-tool.ts';
 import { HomeThings } from '../../src/automations/home-things.ts';
 import { flagTools } from '../../src/automations/house/flag-tools.ts';
 import { House, type Place } from '../../src/automations/house/house.ts';
 import { presenceTools } from '../../src/automations/house/presence-tools.ts';
+import { convertAutomationTool } from '../../src/automations/plan/convert-tool.ts';
 import { ProposalStore } from '../../src/automations/proposals/proposal-store.ts';
 import { proposalTools } from '../../src/automations/proposals/proposal-tools.ts';
 import { Proposals } from '../../src/automations/proposals/proposals.ts';
@@ -181,7 +181,15 @@ export async function agentFixture({
       test: () => ({ verdict: { kind: 'allow' }, effects: [] }),
     },
   };
-  const ports = { agents: runner.directory, registry: fixture.tools, things, authorizer, check, logger: silentLogger };
+  const ports = {
+    agents: runner.directory,
+    registry: fixture.tools,
+    things,
+    authorizer,
+    validator: fixture.validator,
+    check,
+    logger: silentLogger,
+  };
   const replay = { check, house, readings: { past: () => [] }, events: NO_EVENTS };
   const proposals = new Proposals({ store: new ProposalStore(store, clock), runner, people, events, ports });
   const tools = [

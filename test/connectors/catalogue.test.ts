@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { agentTools } from '../../src/automations/agent-tools.ts';
 import { checkAutomationTool } from '../../src/automations/check/check-tools.ts';
-import { convertAutomationTool } from '../../src/automations/check/convert-tool.ts';
+import { convertAutomationTool } from '../../src/automations/plan/convert-tool.ts';
 import { NO_DEVICES } from '../../src/core/devices/device-directory.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts';
 import { ServiceStack } from '../../src/core/lifecycle.ts';

@@ -3,11 +3,10 @@ import { defineTool, p, resultSchema } from '../../tools/definition/define-tool.
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import type { CheckToolPorts } from '../automation-ports.ts';
 import { requireVisible } from '../observed.ts';
-import { bindNames } from '../plan/bind-names.ts';
-import { parseAutomation } from '../plan/parse-automation.ts';
+import { boundDefinition } from '../plan/bind-names.ts';
 import { CONFIG_SCHEMA } from '../plan/plan-schema.ts';
 import { DISPLAY_NAME } from '../plan/schema-parts.ts';
-import { childId, idPartOf, requireOwnPermissions } from '../spawn-checks.ts';
+import { draftPrincipal, requireOwnPermissions } from '../spawn-checks.ts';
 import { lifetimeOf } from '../token-renewal.ts';
 import { conflictsWith } from './automation-check.ts';
 import { FINDINGS } from './finding.ts';
@@ -46,15 +45,14 @@ export function checkAutomationTool(ports: CheckToolPorts): RegisteredTool {
       returns: resultSchema({ conflicts: FINDINGS }),
     },
     async ({ config, permissions, name = 'draft', ttl_seconds: seconds }, { principal: by }) => {
-      const { validator, clock } = ports.check;
+      const { clock } = ports.check;
       requireOwnPermissions(permissions, by);
-      parseAutomation(config, validator);
-      const plan = parseAutomation(bindNames(config, by, ports), validator);
+      const { plan } = boundDefinition(config, by, ports);
       // A sensor or device that the caller may not see counts as unknown. Otherwise, a draft would show whether it exists.
       requireVisible(plan, by, ports.check);
-      const id = childId(by, idPartOf(name, 'automation'));
+      const principal = draftPrincipal(name, permissions, by);
       const endsAtMs = seconds === undefined ? endOf(by, clock.now()) : clock.now() + seconds * 1000;
-      const principal: Principal = { ...(by.token && { token: by.token }), id, kind: 'agent', permissions };
+      const { id } = principal;
       return {
         conflicts: await conflictsWith({ id, name, plan, principal, ...(endsAtMs !== undefined && { endsAtMs }) }, by, ports),
       };

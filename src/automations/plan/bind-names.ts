@@ -5,21 +5,30 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { parseToolName, toolKey } from '../../tools/definition/tool-names.ts';
 import { callerView, canSeeTool } from '../../tools/definition/tool-permissions.ts';
+import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import type { NamingPorts } from '../automation-ports.ts';
 import { type ThingKind, thingNamedBy } from '../home-things.ts';
+import { parseAutomation } from './parse-automation.ts';
+import type { AutomationPlan } from './plan-schema.ts';
 
-/**
- * Returns a configuration in which devices, sensors, scenes and tools that are named by a name are named by their id. So a later rename, or a
- * name that is given to another device, changes nothing. Throws DEVICE_NOT_FOUND, SENSOR_NOT_FOUND, AMBIGUOUS_DEVICE or AMBIGUOUS_TOOL.
- * What is malformed stays as it is, since the check of the configuration refuses it.
- */
-export function bindNames(config: JsonObject, principal: Principal, ports: NamingPorts): JsonObject {
-  return boundBy(new Binder(principal, ports, keepUnknown), config);
+/** What an automation does, with ids in place of names. */
+interface BoundDefinition {
+  readonly config: JsonObject;
+  readonly plan: AutomationPlan;
 }
 
-/** Returns the configuration as `bindNames` does. Also refuses calls about a device that is not known here or that the principal may not see. */
-export function bindSeenNames(config: JsonObject, principal: Principal, ports: NamingPorts): JsonObject {
-  return boundBy(new Binder(principal, ports, refuseUnknown), config);
+/**
+ * Returns a configuration in which devices, sensors, scenes and tools that are named by a name are named by their id, and its plan. So a later
+ * rename, or a name that is given to another device, changes nothing. Throws VALIDATION_ERROR or PAYLOAD_TOO_LARGE if the configuration is
+ * invalid, DEVICE_NOT_FOUND, SENSOR_NOT_FOUND, AMBIGUOUS_DEVICE or AMBIGUOUS_TOOL.
+ */
+export function boundDefinition(written: JsonObject, principal: Principal, ports: NamingPorts): BoundDefinition {
+  return boundBy(new Binder(principal, ports, keepUnknown), written, ports.validator);
+}
+
+/** Does as `boundDefinition`. Also refuses calls about a device that is not known here or that the principal may not see. */
+export function boundSeenDefinition(written: JsonObject, principal: Principal, ports: NamingPorts): BoundDefinition {
+  return boundBy(new Binder(principal, ports, refuseUnknown), written, ports.validator);
 }
 
 /** Decides what becomes of a name in the parameters of a call that nothing here has. */
@@ -35,9 +44,12 @@ const refuseUnknown: OnUnknown = (problem) => {
   throw problem;
 };
 
-function boundBy(binder: Binder, config: JsonObject): JsonObject {
-  const bound = Object.entries(config).map(([name, value]): [string, Json] => [name, name === 'parameters' ? value : binder.bound(value)]);
-  return Object.fromEntries(bound);
+/** Binds only what is valid. The plan is made of what is bound, since a name and an id may differ in what is allowed. */
+function boundBy(binder: Binder, written: JsonObject, validator: SchemaValidator): BoundDefinition {
+  parseAutomation(written, validator);
+  const bound = Object.entries(written).map(([name, value]): [string, Json] => [name, name === 'parameters' ? value : binder.bound(value)]);
+  const config = Object.fromEntries(bound);
+  return { config, plan: parseAutomation(config, validator) };
 }
 
 /** Returns the ids of the devices, sensors and scenes in a bound configuration, each once. */

@@ -12,8 +12,7 @@ import { type AgentRecord, isLiving } from '../agent-store.ts';
 import { checkActionsFor } from '../automation-access.ts';
 import type { CheckToolPorts } from '../automation-ports.ts';
 import { observedBy, requireVisible } from '../observed.ts';
-import { bindSeenNames, thingsIn } from '../plan/bind-names.ts';
-import { parseAutomation } from '../plan/parse-automation.ts';
+import { boundSeenDefinition, thingsIn } from '../plan/bind-names.ts';
 import type { AutomationPlan } from '../plan/plan-schema.ts';
 import { callsIn } from '../run/step-calls.ts';
 import { idPartOf, requireOwnPermissions } from '../spawn-checks.ts';
@@ -138,9 +137,7 @@ export class Proposals {
   #checked({ name, config: written, permissions }: ProposalRequest, by: Principal) {
     const { ports } = this.#parts;
     if (!isWrittenVisibly(JSON.stringify(written))) throw invalidInput('The config has characters that people cannot see; leave them out');
-    parseAutomation(written, ports.check.validator);
-    const config = bindSeenNames(written, by, ports);
-    const plan = parseAutomation(config, ports.check.validator);
+    const { config, plan } = boundSeenDefinition(written, by, ports);
     const caller = callerView(by, ports.authorizer);
     // The readings of expressions are no members with a name, so that binding does not look at them.
     for (const about of observedBy(plan)) if ('sensor_id' in about) ports.things.idOf('sensor', about.sensor_id, caller);

@@ -6,10 +6,9 @@ import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { copyJson } from '../../tools/schema/plain-json.ts';
 import type { CheckToolPorts } from '../automation-ports.ts';
 import { requireVisible } from '../observed.ts';
-import { bindNames } from '../plan/bind-names.ts';
-import { parseAutomation } from '../plan/parse-automation.ts';
+import { boundDefinition } from '../plan/bind-names.ts';
 import { type AutomationPlan, CONFIG_SCHEMA } from '../plan/plan-schema.ts';
-import { childId, idPartOf, requireOwnPermissions } from '../spawn-checks.ts';
+import { draftPrincipal, requireOwnPermissions } from '../spawn-checks.ts';
 import type { AutomationReplayer } from './automation-replay.ts';
 import { GAP_KINDS } from './past-gaps.ts';
 
@@ -111,13 +110,6 @@ function draftOf(
   { by, ports }: { readonly by: Principal; readonly ports: CheckToolPorts },
 ): Replayed {
   requireOwnPermissions(permissions, by);
-  const principal: Principal = {
-    ...(by.token && { token: by.token }),
-    id: childId(by, idPartOf('draft', 'automation')),
-    kind: 'agent',
-    permissions,
-  };
-  const { validator } = ports.check;
-  parseAutomation(config, validator);
-  return { plan: parseAutomation(bindNames(config, by, ports), validator), principal };
+  const principal = draftPrincipal('draft', permissions, by);
+  return { plan: boundDefinition(config, by, ports).plan, principal };
 }

@@ -5,8 +5,9 @@ import { AtmoError } from '../../core/errors.ts';
 import type { AutomationEdit } from '../agent-changes.ts';
 import type { AgentRecord } from '../agent-store.ts';
 import type { DefinitionPorts } from '../automation-ports.ts';
+import { checkDefinition } from '../definition-check.ts';
 import type { AutomationPlan } from '../plan/plan-schema.ts';
-import { checkDefinition, requireAutomation, requireMaker, requireOther, requireOwnPermissions } from '../spawn-checks.ts';
+import { requireAutomation, requireMaker, requireOther, requireOwnPermissions } from '../spawn-checks.ts';
 import { type Definition, requireAccepted, sortedPermissions } from './definition.ts';
 
 /** Who wants to edit which automation, and how. */

@@ -5,15 +5,14 @@ import { type JsonObject, objectOf } from '../../core/json.ts';
 import { defineTool, INTEGER, p, resultSchema, TEXT, TEXTS } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { copyJson } from '../../tools/schema/plain-json.ts';
-import { checkActions, permissionsLacking } from '../automation-access.ts';
+import { permissionsLacking } from '../automation-access.ts';
 import type { CheckToolPorts } from '../automation-ports.ts';
 import { automationView } from '../automation-view.ts';
-import { requireVisible } from '../observed.ts';
-import { parseAutomationText, problemsIn, type TextProblem, type WrittenAutomation } from '../plan/automation-text.ts';
-import { bindNames } from '../plan/bind-names.ts';
-import { parseAutomation } from '../plan/parse-automation.ts';
-import { type AutomationPlan, CONFIG_SCHEMA } from '../plan/plan-schema.ts';
-import { childId, requireOwnPermissions } from '../spawn-checks.ts';
+import { requirePossible } from '../definition-check.ts';
+import { draftPrincipal, requireOwnPermissions } from '../spawn-checks.ts';
+import { parseAutomationText, problemsIn, type TextProblem, type WrittenAutomation } from './automation-text.ts';
+import { boundDefinition } from './bind-names.ts';
+import { CONFIG_SCHEMA } from './plan-schema.ts';
 
 /** Maximum length of the text, in characters. The configuration in it may have 16,384 characters as JSON, and comments come on top. */
 const MAX_TEXT_LENGTH = 32_768;
@@ -88,29 +87,17 @@ interface Reader {
 async function readOf(written: WrittenAutomation, { by, permissions, ports }: Reader): Promise<JsonObject> {
   const { check } = ports;
   // As the author first: without knowing which tools and devices are meant, it cannot be said which permissions they need.
-  const mistakes = await problemsIn(written, (config) => requirePossible(planFor(config, by, ports), by, check));
+  const mistakes = await problemsIn(written, (config) => requirePossible(boundDefinition(config, by, ports).plan, by, check));
   if (mistakes.length > 0) return { problems: shown(mistakes), lacks: [] };
-  const plan = planFor(written.config, by, ports);
-  const agent: Principal = { ...(by.token && { token: by.token }), id: childId(by, 'draft'), kind: 'agent', permissions };
+  const { plan } = boundDefinition(written.config, by, ports);
+  const agent = draftPrincipal('draft', permissions, by);
   const lacks = permissionsLacking(plan, { author: by, agent }, check);
   const allowed: Principal = { ...agent, permissions: [...permissions, ...lacks] };
   const problems = await problemsIn(written, (config) => {
     requireOwnPermissions(allowed.permissions, by);
-    requirePossible(planFor(config, allowed, ports), allowed, check);
+    requirePossible(boundDefinition(config, allowed, ports).plan, allowed, check);
   });
   return { problems: shown(problems), lacks: [...lacks], view: objectOf(copyJson(automationView(plan, by, ports))) };
-}
-
-/** Returns the plan of a configuration with ids in place of the names that the principal may see. */
-function planFor(config: JsonObject, principal: Principal, ports: CheckToolPorts): AutomationPlan {
-  const { validator } = ports.check;
-  parseAutomation(config, validator);
-  return parseAutomation(bindNames(config, principal, ports), validator);
-}
-
-function requirePossible(plan: AutomationPlan, principal: Principal, check: CheckToolPorts['check']): void {
-  requireVisible(plan, principal, check);
-  checkActions(plan.actions, principal, check);
 }
 
 function shown(problems: readonly TextProblem[]): JsonObject[] {
