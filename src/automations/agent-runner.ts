@@ -1,9 +1,12 @@
-import { OWNER, type Principal, requireUnreservedName, type TokenAuthority } from '../core/auth/principal.ts';
+import type { PeopleDirectory } from '../core/auth/people.ts';
+import { OWNER, type Principal, type RateLimiter, requireUnreservedName, type TokenAuthority } from '../core/auth/principal.ts';
+import type { TrustedTime } from '../core/clock.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { EventBus } from '../core/events.ts';
 import type { Json } from '../core/json.ts';
 import { oncePerObject, type Service } from '../core/lifecycle.ts';
 import { atWallTime } from '../core/local-time.ts';
+import type { Logger } from '../core/logger.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import {
   type AutomationEdit,
@@ -17,7 +20,9 @@ import {
 import { AgentDirectory } from './agent-directory.ts';
 import { type AgentRecord, type AgentStatus, AgentStore, type EndCause, isLiving } from './agent-store.ts';
 import { Automation, type AutomationPorts } from './automation.ts';
+import type { DefinitionPorts } from './automation-ports.ts';
 import { checkDefinition } from './definition-check.ts';
+import type { HouseState } from './house/house.ts';
 import { ObservedByPlan } from './observed.ts';
 import { parseAutomation, withParameter } from './plan/parse-automation.ts';
 import type { AutomationPlan } from './plan/plan-schema.ts';
@@ -37,17 +42,26 @@ import { AutomationTracer } from './traces/automation-tracer.ts';
 import type { TraceLog } from './traces/trace-log.ts';
 import { EventIndex } from './triggers/watch.ts';
 import { definitionHash, requireAccepted } from './versions/definition.ts';
-import { checkEdit, type EditPorts } from './versions/edit-checks.ts';
+import { permissionsAfter } from './versions/edit-checks.ts';
 import { nextVersion, type Version } from './versions/version-store.ts';
 
 /** The parts of the hub against which automations are checked, and those that they use. */
-export type AgentParts = EditPorts &
-  Omit<AutomationPorts, 'agents' | 'events' | 'index' | 'canObserveAll' | 'tracerOf' | 'onTokenEnded'> & {
-    readonly events: EventBus;
-    readonly traces: Pick<TraceLog, 'note'>;
-    readonly store: KeyValueStore;
-    readonly tokens: TokenAuthority;
-  };
+export interface AgentParts extends DefinitionPorts {
+  readonly logger: Logger;
+  readonly events: EventBus;
+  readonly store: KeyValueStore;
+  readonly time: Pick<TrustedTime, 'isTrusted'>;
+  /** IANA time zone of triggers and conditions that name none. */
+  readonly timeZone: string;
+  readonly tokens: TokenAuthority;
+  readonly people: Pick<PeopleDirectory, 'personOf'>;
+  /** Limits how often one agent edits, with all that comes from it. */
+  readonly edits: Pick<RateLimiter, 'charge'>;
+  readonly house: HouseState;
+  readonly pipeline: AutomationPorts['pipeline'];
+  readonly questions: AutomationPorts['questions'];
+  readonly traces: Pick<TraceLog, 'note'>;
+}
 
 /** Longest body of a webhook, in characters of JSON. */
 const MAX_WEBHOOK_LENGTH = 4_096;
@@ -197,11 +211,14 @@ export class AgentRunner implements Service {
   /**
    * Gives an automation a new definition. Its id, its end and what it counts stay; its token has the permissions of the new version. A run in
    * progress is given up. Nothing happens if the definition is the present one. Throws PERMISSION_DENIED unless `by` may renew it and has the
-   * permissions itself.
+   * permissions itself, CONFLICT if the definition is not what a person accepted, and RATE_LIMITED after too many edits.
    */
   edit(id: string, edit: AutomationEdit, by: Principal): EditOutcome {
     const before = this.directory.requireLiving(id);
-    const { config, permissions, plan } = checkEdit({ before, edit, by }, this.#parts);
+    const permissions = permissionsAfter({ before, edit, by }, this.#parts);
+    const { config, plan } = checkDefinition({ type: before.type, config: edit.config }, { ...by, id, permissions }, this.#parts);
+    requireAccepted({ config, permissions }, edit.accepted);
+    this.#parts.edits.charge(by);
     if (definitionHash({ config, permissions }) === definitionHash(before)) {
       this.#renewal.endSuperseded(before);
       return { record: before, isChanged: false };

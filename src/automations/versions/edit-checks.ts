@@ -1,14 +1,11 @@
 import type { PeopleDirectory } from '../../core/auth/people.ts';
 import { excessPermissions } from '../../core/auth/permission.ts';
-import type { Principal, RateLimiter } from '../../core/auth/principal.ts';
+import type { Authorizer, Principal } from '../../core/auth/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { AutomationEdit } from '../agent-changes.ts';
 import type { AgentRecord } from '../agent-store.ts';
-import type { DefinitionPorts } from '../automation-ports.ts';
-import { checkDefinition } from '../definition-check.ts';
-import type { AutomationPlan } from '../plan/plan-schema.ts';
 import { requireAutomation, requireMaker, requireOther, requireOwnPermissions } from '../spawn-checks.ts';
-import { type Definition, requireAccepted, sortedPermissions } from './definition.ts';
+import { sortedPermissions } from './definition.ts';
 
 /** Who wants to edit which automation, and how. */
 interface WantedEdit {
@@ -18,31 +15,27 @@ interface WantedEdit {
 }
 
 type People = Pick<PeopleDirectory, 'personOf'>;
-/** The parts of the hub that decide who may edit what, and how often. */
-export type EditPorts = DefinitionPorts & {
+
+/** The parts of the hub that decide who may edit what. */
+interface EditPorts {
+  readonly authorizer: Authorizer;
   readonly people: People;
-  /** Limits how often one agent edits, with all that comes from it. */
-  readonly edits: Pick<RateLimiter, 'charge'>;
-};
+}
 
 /**
- * Returns the definition that an edit makes, with ids in place of names, and its plan. Throws NOT_SUPPORTED for an external agent,
- * PERMISSION_DENIED unless `by` may edit the automation and give it these permissions, CONFLICT if it is not what a person accepted, RATE_LIMITED
- * after too many edits, and as `checkDefinition` does.
+ * Returns the permissions that an automation has after an edit. Throws NOT_SUPPORTED for an external agent, and PERMISSION_DENIED unless `by` may
+ * edit the automation and give it these permissions.
  */
-export function checkEdit({ before, edit, by }: WantedEdit, ports: EditPorts): Definition & { readonly plan?: AutomationPlan } {
-  const { id, type } = before;
+export function permissionsAfter({ before, edit, by }: WantedEdit, { authorizer, people }: EditPorts): readonly string[] {
+  const { id } = before;
   requireAutomation(before, 'be edited: what it does stands elsewhere');
   requireOther(id, by, 'edit');
-  requireMaker(before, by, { verb: 'edit', authorizer: ports.authorizer });
-  requirePersonIfAccepted(before, by, ports.people);
+  requireMaker(before, by, { verb: 'edit', authorizer });
+  requirePersonIfAccepted(before, by, people);
   const permissions = sortedPermissions(edit.permissions ?? before.permissions);
   requireOwnPermissions(permissions, by);
-  requireNoMore(permissions, { before, by }, ports.people);
-  const checked = checkDefinition({ type, config: edit.config }, { ...by, id, permissions }, ports);
-  requireAccepted({ config: checked.config, permissions }, edit.accepted);
-  ports.edits.charge(by);
-  return { ...checked, permissions };
+  requireNoMore(permissions, { before, by }, people);
+  return permissions;
 }
 
 /** Throws PERMISSION_DENIED for an agent that edits what a person accepted: the person would not see the change. */
