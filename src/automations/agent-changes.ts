@@ -1,6 +1,6 @@
 import type { IssuedToken, Principal } from '../core/auth/principal.ts';
 import { AtmoError } from '../core/errors.ts';
-import type { AgentRecord } from './agent-store.ts';
+import type { AgentRecord, AgentStatus, EndCause } from './agent-store.ts';
 import type { Definition } from './versions/definition.ts';
 import type { VersionFacts } from './versions/version-store.ts';
 
@@ -34,6 +34,12 @@ export interface EditOutcome {
   /** False if the definition was the present one, so that no version was made. */
   readonly isChanged: boolean;
 }
+
+/** How an agent ends: `by` a caller who asked for it, or by itself from a `cause`. */
+export type AgentEnd = { readonly status: Extract<AgentStatus, 'killed' | 'expired'>; readonly reason: string } & (
+  | { readonly by: string }
+  | { readonly cause: EndCause }
+);
 
 /** Who makes an agent, and when, in milliseconds since 1970. */
 interface Making {
@@ -103,6 +109,12 @@ export function interruptedRecord({ running, ...record }: RunningRecord, atMs: n
     lastOutcome: 'unknown',
     lastError: { code: 'OUTCOME_UNKNOWN', message, atMs },
   };
+}
+
+/** Returns the record of an agent that has ended, without its token and its run. */
+export function endedRecord(record: AgentRecord, { status, reason, ...why }: AgentEnd, atMs: number): AgentRecord {
+  const { token: _token, running: _running, restsUntilMs: _rests, ...rest } = record;
+  return { ...rest, status, reason, ended: { atMs, ...why } };
 }
 
 /** Returns what a record says about the proposal that a person accepted. */

@@ -8,9 +8,11 @@ import { type AgentRecord, type AgentStore, isLiving } from './agent-store.ts';
 import type { AgentQueries } from './automation-ports.ts';
 import { parseParameters, planOrNone } from './plan/parse-automation.ts';
 import type { AutomationPlan } from './plan/plan-schema.ts';
+import { requireAutomation, requireMaker } from './spawn-checks.ts';
+import type { Version } from './versions/version-store.ts';
 
 interface DirectoryParts {
-  readonly agents: Pick<AgentStore, 'all' | 'get' | 'living'>;
+  readonly agents: Pick<AgentStore, 'all' | 'get' | 'living' | 'versions'>;
   readonly authorizer: Authorizer;
   readonly validator: SchemaValidator;
 }
@@ -47,6 +49,14 @@ export class AgentDirectory implements AgentQueries {
     const record = this.require(id);
     if (isLiving(record)) return record;
     throw new AtmoError('CONFLICT', `The agent ${id} has ended (${record.status})`);
+  }
+
+  /** Returns the versions of an automation, the newest first. Throws NOT_FOUND, NOT_SUPPORTED, and PERMISSION_DENIED unless `by` may edit it. */
+  versions(id: string, by: Principal): readonly Version[] {
+    const record = this.require(id);
+    requireAutomation(record, 'have versions: what it does stands elsewhere');
+    requireMaker(record, by, { verb: 'see the definition of', authorizer: this.#parts.authorizer });
+    return this.#parts.agents.versions.of(record);
   }
 
   /** Returns the name that people read of an agent; its id if there is none. */

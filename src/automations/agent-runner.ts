@@ -9,16 +9,18 @@ import { atWallTime } from '../core/local-time.ts';
 import type { Logger } from '../core/logger.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import {
+  type AgentEnd,
   type AutomationEdit,
   type EditOutcome,
   editedRecord,
+  endedRecord,
   interruptedRecord,
   parentOf,
   type SpawnRequest,
   spawnedRecord,
 } from './agent-changes.ts';
 import { AgentDirectory } from './agent-directory.ts';
-import { type AgentRecord, type AgentStatus, AgentStore, type EndCause, isLiving } from './agent-store.ts';
+import { type AgentRecord, AgentStore, isLiving } from './agent-store.ts';
 import { Automation, type AutomationPorts } from './automation.ts';
 import type { DefinitionPorts } from './automation-ports.ts';
 import { checkDefinition } from './definition-check.ts';
@@ -36,6 +38,7 @@ import {
   requireMaker,
   requireOther,
   requireOwnPermissions,
+  requireRevivable,
 } from './spawn-checks.ts';
 import { lifetimeOf, TokenRenewal } from './token-renewal.ts';
 import { AutomationTracer } from './traces/automation-tracer.ts';
@@ -43,7 +46,7 @@ import type { TraceLog } from './traces/trace-log.ts';
 import { EventIndex } from './triggers/watch.ts';
 import { definitionHash, requireAccepted } from './versions/definition.ts';
 import { permissionsAfter } from './versions/edit-checks.ts';
-import { nextVersion, type Version } from './versions/version-store.ts';
+import { nextVersion } from './versions/version-store.ts';
 
 /** The parts of the hub against which automations are checked, and those that they use. */
 export interface AgentParts extends DefinitionPorts {
@@ -66,12 +69,6 @@ export interface AgentParts extends DefinitionPorts {
 /** Longest body of a webhook, in characters of JSON. */
 const MAX_WEBHOOK_LENGTH = 4_096;
 
-/** How an agent ends: `by` a caller who asked for it, or by itself from a `cause`. */
-type AgentEnd = { readonly status: Extract<AgentStatus, 'killed' | 'expired'>; readonly reason: string } & (
-  | { readonly by: string }
-  | { readonly cause: EndCause }
-);
-
 /**
  * Runs and manages the agents of this hub: its automations, and external processes with a token from this hub. An agent lives as long as
  * its token. Methods throw NOT_FOUND for an unknown agent or parameter, CONFLICT for a used id or an ended agent, PERMISSION_DENIED for
@@ -80,7 +77,7 @@ type AgentEnd = { readonly status: Extract<AgentStatus, 'killed' | 'expired'>; r
  */
 export class AgentRunner implements Service {
   readonly directory: AgentDirectory;
-  readonly #parts: AgentParts & AutomationPorts;
+  readonly #parts: AgentParts & AutomationPorts & { readonly agents: AgentStore };
   readonly #agents: AgentStore;
   readonly #renewal: TokenRenewal;
   readonly #running = new Map<string, { readonly automation: Automation | undefined; readonly cancelExpiry: () => void }>();
@@ -170,7 +167,7 @@ export class AgentRunner implements Service {
     if (record.status === 'expired') return false;
     const why = reason === undefined ? `Ended by ${by}` : `Ended by ${by}: ${reason}`;
     if (isLiving(record)) this.#end(record, { status: 'killed', reason: why, by });
-    return this.#revokeTokens(record);
+    return this.#renewal.revokeAll(record);
   }
 
   /**
@@ -201,7 +198,7 @@ export class AgentRunner implements Service {
     requireAutomation(record, 'be renewed: spawn_agent gives it a new token, once it has ended');
     requireOther(id, by, 'renew');
     requireMaker(record, by, { verb: 'renew', authorizer: this.#parts.authorizer });
-    if (!isLiving(record)) this.#requireRevivable(record, by);
+    if (!isLiving(record)) requireRevivable(record, by, this.#parts);
     const renewed = this.#renewal.renew(record, lifetimeOf(ttlMs, record), record.parent === undefined ? OWNER : by);
     if (this.#running.get(id)?.automation) this.#exchangeEnd(renewed);
     else this.#resumeAnew(renewed);
@@ -235,14 +232,6 @@ export class AgentRunner implements Service {
     this.#begin(edited, before.disabled ? undefined : plan);
     this.#renewal.endSuperseded(edited);
     return { record: edited, isChanged: true };
-  }
-
-  /** Returns the versions of an automation, the newest first. Throws PERMISSION_DENIED unless `by` may edit it. */
-  versions(id: string, by: Principal): readonly Version[] {
-    const record = this.directory.require(id);
-    requireAutomation(record, 'have versions: what it does stands elsewhere');
-    requireMaker(record, by, { verb: 'see the definition of', authorizer: this.#parts.authorizer });
-    return this.#agents.versions.of(record);
   }
 
   /** Returns when a trigger of the automation fires next because of the time; undefined if none does or it is not known. */
@@ -300,7 +289,7 @@ export class AgentRunner implements Service {
     try {
       const settled = this.#renewal.settle(this.#withoutRun(found));
       const record = this.#renewal.isDue(settled) ? this.#renewal.renewByItself(settled) : settled;
-      this.#requireToken(record);
+      this.#renewal.requireUsable(record);
       const isRun = record.type === 'automation' && !record.disabled;
       this.#begin(record, isRun ? parseAutomation(record.config, this.#parts.validator) : undefined);
       const { waiting } = record.running ?? {};
@@ -310,16 +299,6 @@ export class AgentRunner implements Service {
       this.#parts.logger.warn('agent.not_resumed', { agent_id: found.id, code, problem: message });
       this.#onTokenEnded(found.id, code, message);
       this.#leaveIdle(found.id, { code, message });
-    }
-  }
-
-  /** Throws if the token of an automation cannot be used. One without end may have to wait for its new token until the time is trusted. */
-  #requireToken({ token, renewsItself }: AgentRecord): void {
-    if (token === undefined) return;
-    try {
-      this.#parts.tokens.principalOf(token);
-    } catch (thrown) {
-      if (renewsItself !== true || toAtmoError(thrown).code !== 'TOKEN_EXPIRED') throw thrown;
     }
   }
 
@@ -406,27 +385,14 @@ export class AgentRunner implements Service {
   }
 
   /** Ends an agent. It is stopped before its record is written, so that it also stops if the write fails. */
-  #end(record: AgentRecord, { status, reason, ...why }: AgentEnd): void {
+  #end(record: AgentRecord, end: AgentEnd): void {
     this.#stop(record.id);
-    const { token: _token, running: _running, restsUntilMs: _rests, ...rest } = record;
-    const ended: AgentRecord = { ...rest, status, reason, ended: { atMs: this.#parts.clock.now(), ...why } };
+    const ended = endedRecord(record, end, this.#parts.clock.now());
     try {
       this.#agents.put(ended);
     } catch (thrown) {
       this.#agents.remember(ended);
       this.#parts.logger.error('agent.end_not_stored', { agent_id: record.id, problem: toAtmoError(thrown).message });
     }
-  }
-
-  /** Revokes all tokens of an agent. Returns whether its present token was valid until now. */
-  #revokeTokens({ tokenId, formerTokenIds = [] }: AgentRecord): boolean {
-    for (const id of formerTokenIds) this.#parts.tokens.revoke(id);
-    return this.#parts.tokens.revoke(tokenId);
-  }
-
-  #requireRevivable({ id, status }: AgentRecord, by: Principal): void {
-    if (status !== 'expired') throw new AtmoError('CONFLICT', `${id} was ended; spawn_agent makes it anew`);
-    requireAgentCapacity(this.#agents.living(), by);
-    requireFree(id, this.#parts);
   }
 }

@@ -58,21 +58,28 @@ function full(what: string): AtmoError {
   return new AtmoError('RESOURCE_EXCEEDED', `${what}, which is the most; end one with kill_agent first`);
 }
 
+/** The parts of the hub that know which agents there are. */
+interface KnownAgents {
+  readonly agents: Pick<AgentStore, 'get' | 'living'>;
+  readonly tokens: Pick<TokenAuthority, 'list'>;
+  readonly clock: Clock;
+}
+
 /** Throws CONFLICT if the id is in use: two agents with one id would share their jobs and approvals. */
-export function requireFree(
-  id: string,
-  {
-    agents,
-    tokens,
-    clock,
-  }: { readonly agents: Pick<AgentStore, 'get'>; readonly tokens: Pick<TokenAuthority, 'list'>; readonly clock: Clock },
-): void {
+export function requireFree(id: string, { agents, tokens, clock }: KnownAgents): void {
   const nowMs = clock.now();
   const records = new Map(tokens.list().map((token) => [token.id, token]));
   const isHeld = records.values().some((token) => token.agentId === id && tokenState(token, records, nowMs) === 'valid');
   const known = agents.get(id);
   if (!isHeld && !(known && isLiving(known))) return;
   throw new AtmoError('CONFLICT', `There is an agent ${id} with a token already; choose another name, or end it first`);
+}
+
+/** Throws CONFLICT if an agent that has ended was killed, or if its id is in use again, and RESOURCE_EXCEEDED if there is no room for it. */
+export function requireRevivable({ id, status }: AgentRecord, by: Principal, ports: KnownAgents): void {
+  if (status !== 'expired') throw new AtmoError('CONFLICT', `${id} was ended; spawn_agent makes it anew`);
+  requireAgentCapacity(ports.agents.living(), by);
+  requireFree(id, ports);
 }
 
 /** Maximum length of an agent's id. The id is part of permissions such as `agent:kill:<id>`, which have at most 256 characters. */

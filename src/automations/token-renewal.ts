@@ -94,7 +94,7 @@ export class TokenRenewal {
     const parents = this.#tokensWithChildren();
     const isNeeded = ({ id, permissions }: TokenRecord) =>
       excessPermissions(permissions, record.permissions).length === 0 && (record.running !== undefined || parents.has(id));
-    this.#revokeAll(former.filter((token) => !isNeeded(token)).map(({ id }) => id));
+    this.#revokeEach(former.filter((token) => !isNeeded(token)).map(({ id }) => id));
   }
 
   /** Renews the token of an automation without end. Returns the unchanged record if the time is not trusted or the renewal fails. */
@@ -131,9 +131,25 @@ export class TokenRenewal {
   /** Ends the earlier tokens of an agent whose time is over: a person may have given it an earlier end than these have. */
   endFormer({ id, formerTokenIds = [] }: Pick<AgentRecord, 'id' | 'formerTokenIds'>): void {
     try {
-      this.#revokeAll(formerTokenIds);
+      this.#revokeEach(formerTokenIds);
     } catch (thrown) {
       this.#logOutstanding(id, thrown);
+    }
+  }
+
+  /** Revokes all tokens of an agent. Returns whether its present token was valid until now. Throws STORAGE_FAILED; the call can be repeated. */
+  revokeAll({ tokenId, formerTokenIds = [] }: Pick<AgentRecord, 'tokenId' | 'formerTokenIds'>): boolean {
+    for (const id of formerTokenIds) this.#parts.tokens.revoke(id);
+    return this.#parts.tokens.revoke(tokenId);
+  }
+
+  /** Throws if the token of an automation cannot be used. One without end may have to wait for its new token until the time is trusted. */
+  requireUsable({ token, renewsItself }: Pick<AgentRecord, 'token' | 'renewsItself'>): void {
+    if (token === undefined) return;
+    try {
+      this.#parts.tokens.principalOf(token);
+    } catch (thrown) {
+      if (renewsItself !== true || toAtmoError(thrown).code !== 'TOKEN_EXPIRED') throw thrown;
     }
   }
 
@@ -185,13 +201,13 @@ export class TokenRenewal {
     const { renewing, ...settled } = record;
     if (!renewing) return record;
     const known = [...renewing.tokenIdsBefore, record.tokenId];
-    this.#revokeAll(this.#tokenIdsOf(record.id).filter((id) => !known.includes(id)));
+    this.#revokeEach(this.#tokenIdsOf(record.id).filter((id) => !known.includes(id)));
     this.#parts.agents.put(settled);
     return settled;
   }
 
   /** Revokes each of the tokens, also if the disk refuses one of them, which is thrown then. */
-  #revokeAll(ids: readonly string[]): void {
+  #revokeEach(ids: readonly string[]): void {
     const problems = ids.flatMap((id) => {
       try {
         this.#parts.tokens.revoke(id);

@@ -96,7 +96,7 @@ function rollBackTool(runner: AgentRunner, ports: CheckToolPorts): RegisteredToo
       returns: EDITED,
     },
     async ({ agent_id: id, version: number }, { principal }) => {
-      const { config, permissions } = requireVersion(runner.versions(id, principal), number);
+      const { config, permissions } = requireVersion(runner.directory.versions(id, principal), number);
       return edited(runner, { id, edit: { config, permissions, note: `As version ${number}` }, by: principal }, ports);
     },
   );
@@ -127,7 +127,7 @@ function showAutomationTool(runner: AgentRunner): RegisteredTool {
       returns: resultSchema({ version: VERSION, hash: HASH, config: CONFIG, permissions: TEXTS }),
     },
     async ({ agent_id: id, version: wanted }, { principal }) => {
-      const versions = runner.versions(id, principal);
+      const versions = runner.directory.versions(id, principal);
       const version = wanted === undefined ? versions[0] : requireVersion(versions, wanted);
       const { number, config, permissions } = version ?? requireVersion(versions, 1);
       return copyJsonObject({ version: number, hash: definitionHash({ config, permissions }), config, permissions });
@@ -171,7 +171,7 @@ function listVersionsTool(runner: AgentRunner): RegisteredTool {
       }),
     },
     async ({ agent_id: id }, { principal }) => {
-      const versions = runner.versions(id, principal);
+      const versions = runner.directory.versions(id, principal);
       return copyJsonObject({
         versions: versions.map((version, index) => ({ ...versionView(version, versions[index + 1]), is_current: index === 0 })),
       });
