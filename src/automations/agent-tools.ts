@@ -9,12 +9,13 @@ import type { CheckToolPorts } from './automation-ports.ts';
 import { agentView, automationView } from './automation-view.ts';
 import { conflictsOf } from './check/automation-check.ts';
 import { FINDINGS } from './check/finding.ts';
+import { agentIdParameter, permissionsParameter, SOME_PERMISSIONS } from './definition-parameters.ts';
 import { CONFIG_SCHEMA } from './plan/plan-schema.ts';
 import { DISPLAY_NAME, IDENTIFIER } from './plan/schema-parts.ts';
 import { childId } from './spawn-checks.ts';
 
 const OWN = { category: 'managing', capabilities: ['agent_runtime'], hasSideEffects: true, isIdempotent: true, preferLocal: true } as const;
-const agentId = p.string({ description: 'Id of the agent, as list_agents tells it', minLength: 1, maxLength: 256 });
+const agentId = agentIdParameter('Id of the agent, as list_agents tells it');
 const reasonParameter = p.string({ description: 'Why, for the journal and the list of agents', maxLength: 200 }).optional();
 const success = { type: 'boolean', description: 'False when it had ended before' };
 
@@ -236,12 +237,7 @@ const PARAMETERS = {
   }),
   name: p.string({ description: 'Name for people; its id is made of it', minLength: 1, maxLength: 64, pattern: DISPLAY_NAME }).optional(),
   config: { ...p.record({ description: 'What it does' }).optional(), schema: CONFIG_SCHEMA },
-  permissions: p
-    .array(p.string({ description: 'Such as sensor:read:* or device:control:@type/light', maxLength: 320 }), {
-      description: 'What it may do, out of what the caller may; at least one',
-      maxItems: 32,
-    })
-    .optional(),
+  permissions: permissionsParameter('What it may do, out of what the caller may; at least one', { example: SOME_PERMISSIONS }).optional(),
   ttl_seconds: lifetime(
     'Its lifetime; never longer than that of the caller, and never below the minute by which clocks of hubs may differ. When absent, an automation of the owner has no end, and any other agent lives for a day',
   ),

@@ -2,6 +2,7 @@ import type { Principal } from '../../core/auth/principal.ts';
 import { defineTool, p, resultSchema } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import type { CheckToolPorts } from '../automation-ports.ts';
+import { ONE_PERMISSION, permissionsParameter } from '../definition-parameters.ts';
 import { requireVisible } from '../observed.ts';
 import { boundDefinition } from '../plan/bind-names.ts';
 import { CONFIG_SCHEMA } from '../plan/plan-schema.ts';
@@ -28,10 +29,7 @@ export function checkAutomationTool(ports: CheckToolPorts): RegisteredTool {
       tags: ['automation', 'conflict', 'check', 'draft'],
       parameters: {
         config: { ...p.record({ description: 'What it would do, as for spawn_agent' }), schema: CONFIG_SCHEMA },
-        permissions: p.array(p.string({ description: 'Such as device:control:@type/light', maxLength: 320 }), {
-          description: 'What it would be allowed, out of what the caller may',
-          maxItems: 32,
-        }),
+        permissions: permissionsParameter('What it would be allowed, out of what the caller may', { example: ONE_PERMISSION }),
         name: p
           .string({
             description: 'Its name; one that lives under it is not compared with it',

@@ -9,6 +9,7 @@ import { permissionsLacking } from '../automation-access.ts';
 import type { CheckToolPorts } from '../automation-ports.ts';
 import { automationView } from '../automation-view.ts';
 import { requirePossible } from '../definition-check.ts';
+import { ONE_PERMISSION, permissionsParameter } from '../definition-parameters.ts';
 import { draftPrincipal, requireOwnPermissions } from '../spawn-checks.ts';
 import { parseAutomationText, problemsIn, type TextProblem, type WrittenAutomation } from './automation-text.ts';
 import { boundDefinition } from './bind-names.ts';
@@ -41,12 +42,7 @@ export function convertAutomationTool(ports: CheckToolPorts, limiter: Pick<RateL
           })
           .optional(),
         config: { ...p.record({ description: 'Instead of text: what the automation does' }).optional(), schema: CONFIG_SCHEMA },
-        permissions: p
-          .array(p.string({ description: 'Such as device:control:@type/light', maxLength: 320 }), {
-            description: 'What it may do already',
-            maxItems: 32,
-          })
-          .optional(),
+        permissions: permissionsParameter('What it may do already', { example: ONE_PERMISSION }).optional(),
       },
       returns: resultSchema(
         {

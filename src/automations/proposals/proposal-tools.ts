@@ -12,6 +12,7 @@ import type { CheckToolPorts } from '../automation-ports.ts';
 import { automationView } from '../automation-view.ts';
 import { conflictsWith } from '../check/automation-check.ts';
 import { FINDINGS } from '../check/finding.ts';
+import { agentIdParameter, HASH, ONE_PERMISSION, permissionsParameter } from '../definition-parameters.ts';
 import { parseAutomation } from '../plan/parse-automation.ts';
 import { type AutomationPlan, CONFIG_SCHEMA } from '../plan/plan-schema.ts';
 import { DISPLAY_NAME } from '../plan/schema-parts.ts';
@@ -34,7 +35,6 @@ type ReadProposal = Proposal & { readonly plan: AutomationPlan };
 
 const ABOUT = { category: 'managing', capabilities: ['agent_runtime'], preferLocal: true } as const;
 const proposalId = p.string({ description: 'Id of the proposal, as list_automation_proposals tells it', minLength: 1, maxLength: 64 });
-const HASH = { ...TEXT, description: 'SHA-256 over the definition, in hex' } as const;
 
 /** Returns the tools with which agents propose automations and people answer. */
 export function proposalTools(ports: ProposalToolPorts): readonly RegisteredTool[] {
@@ -63,12 +63,8 @@ function proposeTool(ports: ProposalToolPorts): RegisteredTool {
           })
           .optional(),
         config: { ...p.record({ description: 'What it would do, as for spawn_agent' }), schema: CONFIG_SCHEMA },
-        permissions: p.array(p.string({ description: 'Such as device:control:@type/light', maxLength: 320 }), {
-          description: 'What it would be allowed: what it needs and no more',
-          minItems: 1,
-          maxItems: 32,
-        }),
-        replaces: p.string({ description: 'Id of the automation that it would replace', minLength: 1, maxLength: 256 }).optional(),
+        permissions: permissionsParameter('What it would be allowed: what it needs and no more', { example: ONE_PERMISSION, minItems: 1 }),
+        replaces: agentIdParameter('Id of the automation that it would replace').optional(),
       },
       returns: resultSchema(
         {

@@ -1,10 +1,11 @@
 import type { Principal, RateLimiter } from '../../core/auth/principal.ts';
-import { AtmoError, invalidInput } from '../../core/errors.ts';
+import { invalidInput } from '../../core/errors.ts';
 import { type JsonObject, objectOf } from '../../core/json.ts';
 import { defineTool, INSTANT, INTEGER, p, resultSchema, TEXT, type ValuesOf } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { copyJson } from '../../tools/schema/plain-json.ts';
 import type { CheckToolPorts } from '../automation-ports.ts';
+import { agentIdParameter, ONE_PERMISSION, permissionsParameter, unknownAutomation } from '../definition-parameters.ts';
 import { requireVisible } from '../observed.ts';
 import { boundDefinition } from '../plan/bind-names.ts';
 import { type AutomationPlan, CONFIG_SCHEMA } from '../plan/plan-schema.ts';
@@ -15,17 +16,14 @@ import { GAP_KINDS } from './past-gaps.ts';
 const MAX_DAYS = 30;
 
 const PARAMETERS = {
-  agent_id: p.string({ description: 'Id of an automation, as list_agents tells it', minLength: 1, maxLength: 256 }).optional(),
+  agent_id: agentIdParameter('Id of an automation, as list_agents tells it').optional(),
   config: {
     ...p.record({ description: 'Instead of agent_id: what a draft would do, as for spawn_agent' }).optional(),
     schema: CONFIG_SCHEMA,
   },
-  permissions: p
-    .array(p.string({ description: 'Such as device:control:@type/light', maxLength: 320 }), {
-      description: 'For a draft: what it would be allowed, out of what the caller may',
-      maxItems: 32,
-    })
-    .optional(),
+  permissions: permissionsParameter('For a draft: what it would be allowed, out of what the caller may', {
+    example: ONE_PERMISSION,
+  }).optional(),
   days: p.integer({ description: 'How many days back; 30 when absent', minimum: 1, maximum: MAX_DAYS, unit: 'd' }).optional(),
 };
 
@@ -99,8 +97,7 @@ function replayedOf({ agent_id: id, config, permissions }: ValuesOf<typeof PARAM
 function livingOf(id: string, by: Principal, { agents }: CheckToolPorts): Replayed {
   const record = agents.list(by).find((one) => one.id === id && one.type === 'automation');
   const plan = record && agents.planOf(record);
-  if (!plan)
-    throw new AtmoError('NOT_FOUND', `There is no automation ${JSON.stringify(id.slice(0, 100))}; list_automations returns the ids`);
+  if (!plan) throw unknownAutomation(id);
   return { plan, principal: { id, kind: 'agent', permissions: record.permissions } };
 }
 

@@ -6,6 +6,7 @@ import { defineTool, INSTANT, INTEGER, p, resultSchema, TEXT } from '../../tools
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import type { AgentRunner } from '../agent-runner.ts';
 import type { CheckPorts } from '../automation-ports.ts';
+import { agentIdParameter, unknownAutomation } from '../definition-parameters.ts';
 import type { HouseState } from '../house/house.ts';
 import { CLOCK_TIME } from '../plan/schema-parts.ts';
 import { type Explained, explain } from './explain.ts';
@@ -63,7 +64,7 @@ export function explainAutomationTool(runner: AgentRunner, ports: ExplainToolPor
       preferLocal: true,
       tags: ['automation', 'why', 'trace', 'debug', 'explain'],
       parameters: {
-        agent_id: p.string({ description: 'Id of the automation, as list_automations tells it', minLength: 1, maxLength: 256 }),
+        agent_id: agentIdParameter('Id of the automation, as list_automations tells it'),
         at: p
           .string({
             description:
@@ -104,8 +105,7 @@ function nothingShown(atMs: number): MomentView {
 
 function subjectOf(id: string, runner: AgentRunner): Explained {
   const record = runner.directory.records().find((one) => one.id === id);
-  if (!record)
-    throw new AtmoError('NOT_FOUND', `There is no automation ${JSON.stringify(id.slice(0, 100))}; list_automations returns the ids`);
+  if (!record) throw unknownAutomation(id);
   if (record.type !== 'automation') throw new AtmoError('NOT_SUPPORTED', `${id} is a process elsewhere: the hub does not know why it acts`);
   return { record, plan: runner.directory.planOf(record), activity: runner.activityOf(record) };
 }

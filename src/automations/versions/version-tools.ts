@@ -11,6 +11,7 @@ import type { AgentRunner } from '../agent-runner.ts';
 import type { CheckToolPorts } from '../automation-ports.ts';
 import { conflictsOf } from '../check/automation-check.ts';
 import { FINDINGS } from '../check/finding.ts';
+import { agentIdParameter, HASH, permissionsParameter, SOME_PERMISSIONS } from '../definition-parameters.ts';
 import { CONFIG_SCHEMA } from '../plan/plan-schema.ts';
 import { definitionHash, differences } from './definition.ts';
 import { MAX_VERSIONS, presentVersion, type Version } from './version-store.ts';
@@ -32,14 +33,13 @@ const CHANGES = {
 } as const;
 const READS = { ...OF_AUTOMATION, hasSideEffects: false } as const;
 
-const agentId = p.string({ description: 'Id of the automation, as list_automations tells it', minLength: 1, maxLength: 256 });
+const agentId = agentIdParameter('Id of the automation, as list_automations tells it');
 const note = p
   .string({ description: 'What the new version is for, for the list of versions', maxLength: 200, pattern: WRITTEN_LINE })
   .optional();
 const versionNumber = p.integer({ description: 'Number of a version, as list_automation_versions tells it', minimum: 1 });
 
 const CONFIG = { type: 'object', 'x-secret-members': true, description: 'What it does, with ids in place of names' } as const;
-const HASH = { ...TEXT, description: 'SHA-256 over the definition, in hex' } as const;
 const VERSION = { ...INTEGER, description: 'Number of the version; 1 is the first' } as const;
 const EDITED = resultSchema(
   {
@@ -68,13 +68,10 @@ function editAutomationTool(runner: AgentRunner, ports: CheckToolPorts): Registe
       parameters: {
         agent_id: agentId,
         config: { ...p.record({ description: 'What it does from now on; show_automation tells what it does now' }), schema: CONFIG_SCHEMA },
-        permissions: p
-          .array(p.string({ description: 'Such as sensor:read:* or device:control:@type/light', maxLength: 320 }), {
-            description: 'What it may do from now on, out of what the caller may; as before when absent',
-            minItems: 1,
-            maxItems: 32,
-          })
-          .optional(),
+        permissions: permissionsParameter('What it may do from now on, out of what the caller may; as before when absent', {
+          example: SOME_PERMISSIONS,
+          minItems: 1,
+        }).optional(),
         note,
       },
       returns: EDITED,
