@@ -67,7 +67,7 @@ export class ProposalStore {
   }
 
   open(): readonly Proposal[] {
-    return this.all().filter(({ answer }) => answer === undefined);
+    return this.all().filter(isOpen);
   }
 
   /** Returns the proposal that waits. Throws NOT_FOUND, or CONFLICT if it was answered. */
@@ -80,12 +80,13 @@ export class ProposalStore {
 
   /** Throws RESOURCE_EXCEEDED if too many proposals wait, or RATE_LIMITED if the agent has proposed too much within a day. */
   requireRoom(by: string): void {
-    const open = this.open();
+    const kept = this.all();
+    const open = kept.filter(isOpen);
     const family = rootAgentOf(by);
     const ofFamily = (proposals: readonly Proposal[]) => proposals.filter((one) => rootAgentOf(one.by) === family);
     if (ofFamily(open).length >= MAX_OPEN_OF_ONE) throw full(`${MAX_OPEN_OF_ONE} proposals of ${family}`);
     if (open.length >= MAX_OPEN) throw full(`${MAX_OPEN} proposals`);
-    const recent = ofFamily(this.all()).filter(({ atMs }) => this.#clock.now() - atMs < DAY_MS);
+    const recent = ofFamily(kept).filter(({ atMs }) => this.#clock.now() - atMs < DAY_MS);
     const oldest = recent.at(-1);
     if (!oldest || recent.length < MAX_IN_A_DAY) return;
     const retryAfterMs = oldest.atMs + DAY_MS - this.#clock.now();
@@ -102,9 +103,13 @@ export class ProposalStore {
   /** Stores a proposal until its end. Forgets the oldest answered ones beyond those that are kept. Throws STORAGE_FAILED. */
   put(proposal: Proposal): void {
     this.#store.set(SPACE, proposal.id, copyJson(proposal), { ttlMs: Math.max(1, proposal.endsAtMs - this.#clock.now()) });
-    const answered = this.all().filter(({ answer }) => answer !== undefined);
+    const answered = this.all().filter((one) => !isOpen(one));
     for (const { id } of answered.slice(MAX_KEPT - MAX_OPEN)) this.#store.delete(SPACE, id);
   }
+}
+
+function isOpen({ answer }: Proposal): boolean {
+  return answer === undefined;
 }
 
 function full(what: string): AtmoError {

@@ -84,14 +84,17 @@ export class Proposals {
 
   /** Returns the proposals that wait, the newest first. */
   open(): readonly Proposal[] {
-    return this.#parts.store.open().filter((proposal) => !this.#wasMade(proposal));
+    const made = this.#made();
+    return this.#parts.store.open().filter(({ id }) => !made.has(id));
   }
 
   /** Returns the proposals that wait, for a person who may accept them; for an agent its own, also those that were answered. */
   list(by: Principal): readonly Proposal[] {
     if (this.#mayAnswer(by)) return this.open();
-    const all = this.#parts.store.all().filter((proposal) => !this.#wasMade(proposal));
-    return by.kind === 'agent' ? all.filter((proposal) => isSelfOrDescendant(proposal.by, by.id)) : [];
+    if (by.kind !== 'agent') return [];
+    const own = this.#parts.store.all().filter((proposal) => isSelfOrDescendant(proposal.by, by.id));
+    const made = this.#made();
+    return own.filter(({ id, answer }) => answer !== undefined || !made.has(id));
   }
 
   /**
@@ -102,7 +105,7 @@ export class Proposals {
     const { store, runner, events } = this.#parts;
     this.#requirePerson(by);
     const proposal = store.requireOpen(id);
-    if (this.#wasMade(proposal)) throw new AtmoError('CONFLICT', `The proposal ${id} was accepted already`);
+    if (this.#made().has(id)) throw new AtmoError('CONFLICT', `The proposal ${id} was accepted already`);
     if (hash !== proposal.hash)
       throw new AtmoError('CONFLICT', 'The proposal is not the one with this hash; look at it again', { reason: 'other_hash' });
     this.#requireSameNames(proposal);
@@ -222,9 +225,9 @@ export class Proposals {
     return people.personOf(by) !== undefined && ports.authorizer.authorize(by, ['agent:spawn']).allowed;
   }
 
-  /** Returns whether an automation was made of a proposal whose answer a crash kept from being stored. */
-  #wasMade({ id, answer }: Proposal): boolean {
-    return !answer && this.#parts.ports.agents.records().some(({ accepted }) => accepted?.proposal === id);
+  /** Returns the ids of the proposals of which automations were made. A crash may have kept the answer to one from being stored. */
+  #made(): ReadonlySet<string> {
+    return new Set(this.#parts.ports.agents.records().flatMap(({ accepted }) => accepted?.proposal ?? []));
   }
 }
 
@@ -233,7 +236,7 @@ export function sharedPermissions({ permissions }: Pick<Proposal, 'permissions'>
   return commonPermissions(permissions, by.permissions);
 }
 
-/** Returns the error of a proposal that nobody can accept any more. */
+/** Returns the error of a proposal that nobody can accept, since the house has changed after it was made. */
 function changed(message: string): AtmoError {
   return new AtmoError('CONFLICT', message, { reason: 'outdated' });
 }
