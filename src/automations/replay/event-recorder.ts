@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { EventBus, EventType, HubEvent } from '../../core/events.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { Service } from '../../core/lifecycle.ts';
-import type { EventHistory } from '../../core/storage/event-history.ts';
+import type { EventHistory, PastEvent } from '../../core/storage/event-history.ts';
 import type { House } from '../house/house.ts';
 
 /** Types of what the recorder notes beside events of the hub. */
@@ -41,8 +41,9 @@ export class EventRecorder implements Service {
 
   async start(): Promise<void> {
     const { clock, house, history } = this.#ports;
-    const crashedMs = this.#crashedMs();
-    for (const { subject, data } of history.lastOfEach('device.reachability')) this.#earlier.set(subject, data.reachability ?? null);
+    const last = Object.groupBy(history.lastOfEach(['device.reachability', HUB_STARTED, HUB_STOPPED]), ({ type }) => type);
+    const crashedMs = hasCrashed(last) ? history.newestMs() : undefined;
+    for (const { subject, data } of last['device.reachability'] ?? []) this.#earlier.set(subject, data.reachability ?? null);
     history.begin(clock.now());
     if (crashedMs !== undefined) history.note({ atMs: crashedMs, type: HUB_STOPPED, subject: '', data: {} });
     const flags = Object.fromEntries(house.flags.list().map(({ name, value }) => [name, value]));
@@ -55,13 +56,6 @@ export class EventRecorder implements Service {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop();
     this.#note(HUB_STOPPED, '', {});
-  }
-
-  /** Returns when the hub kept something for the last time if it crashed then; undefined if it did not. */
-  #crashedMs(): number | undefined {
-    const { history } = this.#ports;
-    const [started = 0, stopped = 0] = [HUB_STARTED, HUB_STOPPED].map((type) => history.lastOfEach(type)[0]?.atMs ?? 0);
-    return started > stopped ? history.newestMs() : undefined;
   }
 
   #onEvent(event: HubEvent): void {
@@ -99,6 +93,12 @@ export class EventRecorder implements Service {
   #note(type: string, subject: string, data: JsonObject): void {
     this.#ports.history.note({ atMs: this.#ports.clock.now(), type, subject, data });
   }
+}
+
+/** Returns whether the hub ended without a stop, given the last events of each type. */
+function hasCrashed(last: Partial<Record<string, readonly PastEvent[]>>): boolean {
+  const [started = 0, stopped = 0] = [HUB_STARTED, HUB_STOPPED].map((type) => last[type]?.[0]?.atMs ?? 0);
+  return started > stopped;
 }
 
 function keptOf({ type, data }: HubEvent): JsonObject {

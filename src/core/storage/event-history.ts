@@ -19,8 +19,8 @@ export interface EventHistory {
   between(range: { readonly startMs: number; readonly endMs: number }): Iterable<readonly PastEvent[]>;
   /** Returns the first event of each subject from `startMs` on, of the types. */
   firstOfEach(types: readonly string[], startMs: number): readonly PastEvent[];
-  /** Returns the last event of each subject, of the type. */
-  lastOfEach(type: string): readonly PastEvent[];
+  /** Returns the last event of each type and subject, of the types. */
+  lastOfEach(types: readonly string[]): readonly PastEvent[];
   /** Returns since when events are kept, milliseconds since 1970; undefined if that is not known. */
   sinceMs(): number | undefined;
   /** Returns the time of the newest event or reading, milliseconds since 1970; undefined if there is none. */

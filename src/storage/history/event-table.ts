@@ -74,8 +74,10 @@ export class EventTable implements EventHistory {
     return this.#all(sql, startMs, JSON.stringify(types));
   }
 
-  lastOfEach(type: string): readonly PastEvent[] {
-    return this.#all('SELECT max(ts) AS ts, type, subject, data FROM event WHERE type = ? GROUP BY subject', type);
+  lastOfEach(types: readonly string[]): readonly PastEvent[] {
+    const sql = `SELECT max(ts) AS ts, type, subject, data FROM event
+      WHERE type IN (SELECT value FROM json_each(?)) GROUP BY type, subject`;
+    return this.#all(sql, JSON.stringify(types));
   }
 
   sinceMs(): number | undefined {

@@ -95,7 +95,7 @@ test('events are kept for a month, and the last change of a device for longer', 
   ]);
   expect(events.sinceMs()).toBe(startMs);
   expect(events.newestMs()).toBe(nowMs - 1);
-  expect(events.lastOfEach('device.reachability')).toMatchObject([{ subject: 'lamp', data: { reachability: 'reachable' } }]);
+  expect(events.lastOfEach(['device.reachability'])).toMatchObject([{ subject: 'lamp', data: { reachability: 'reachable' } }]);
   expect(events.firstOfEach(['scene.run'], startMs)).toMatchObject([{ subject: 'day' }]);
 });
 
