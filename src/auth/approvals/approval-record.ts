@@ -26,7 +26,7 @@ export interface Requester {
   readonly keys: readonly string[];
   /** Absent for the owner and the hub itself, and in records of earlier versions. */
   readonly tokenId?: string;
-  /** Ids of those who wrote what an automation calls. Absent if nobody but its maker did. */
+  /** For an automation: ids of those who edited or accepted its definition. Absent if the definition is that of its maker alone. */
   readonly authors?: readonly string[];
   /** True for an application to which a person gave access by OAuth, and not for what comes from its token. */
   readonly isApplication?: true;

@@ -75,8 +75,8 @@ function requireWrittenOut(value: Json | undefined): void {
 }
 
 /**
- * Throws VALIDATION_ERROR if a parameter stands for the text of an expression in the parameters of a call. Else, whoever may set the parameter
- * could write the expression.
+ * Throws VALIDATION_ERROR if `expr` among the parameters of a call is a parameter of the automation instead of a text. Otherwise, a caller who
+ * may only set the parameter could write the expression.
  */
 function requireWrittenExpressions(value: Json): void {
   if (Array.isArray(value)) for (const item of value) requireWrittenExpressions(item);

@@ -48,7 +48,7 @@ export interface Principal {
   readonly permissions: readonly string[];
   /** The verified token; absent for the owner and for calls of the hub itself. */
   readonly token?: TokenFacts;
-  /** Ids of those who wrote what an automation of this hub calls, except its maker. None of them approves what it asks for. */
+  /** For an automation of this hub: ids of those, beside its maker, who edited or accepted its definition. None of them approves its calls. */
   readonly authors?: readonly string[];
 }
 
