@@ -138,7 +138,8 @@ export function sliceAfter(database: DatabaseSync, afterSeq: number, untilSeq: n
  * or undefined if no row is due.
  */
 export function oldestToPrune(database: DatabaseSync, { maxBytes, olderThanMs }: Retention): ChainLink | undefined {
-  const edges = database.prepare('SELECT min(seq) AS first, max(seq) AS last FROM entry').get();
+  // Asked for together, the two would make SQLite read the whole table.
+  const edges = database.prepare('SELECT (SELECT min(seq) FROM entry) AS first, (SELECT max(seq) FROM entry) AS last').get();
   const first = Number(edges?.first);
   const until = Math.min(first + SLICE_ROWS, Number(edges?.last) - SLICE_ROWS);
   if (!(until > first)) return undefined;

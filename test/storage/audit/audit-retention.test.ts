@@ -1,5 +1,7 @@
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test, vi } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
+import { oldestToPrune } from '../../../src/storage/audit/audit-database.ts';
 import { AuditFront } from '../../../src/storage/audit/audit-front.ts';
 import { AuditFixture } from '../audit-fixture.ts';
 
@@ -39,6 +41,19 @@ describe('what is kept', () => {
     const { rows } = await store.verify();
     expect(rows).toBeGreaterThan(999);
     expect(rows).toBeLessThan(2_100);
+  });
+
+  test('the look for rows to prune, which comes every ten seconds, does not read the whole table', async () => {
+    await using fixture = new AuditFixture();
+    await fillFast(fixture, await fixture.open(), 1_300);
+    await fixture.close();
+    using database = new DatabaseSync(fixture.path);
+    const prepared = vi.spyOn(database, 'prepare');
+    expect(oldestToPrune(database, { maxBytes: 1e9, olderThanMs: 0 })).toBeUndefined();
+    const queries = prepared.mock.calls.map(([sql]) => sql).filter((sql) => sql.startsWith('SELECT'));
+    expect(queries.length).toBeGreaterThan(1);
+    const plans = queries.flatMap((sql) => database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...sql.matchAll(/\?/g).map(() => 0)));
+    expect(plans.filter(({ detail }) => String(detail).startsWith('SCAN entry'))).toEqual([]);
   });
 });
 
