@@ -1,6 +1,6 @@
 import { existsSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { isoTime } from '../core/clock.ts';
 import type { HubContext } from '../core/context.ts';
 import { AtmoError } from '../core/errors.ts';
@@ -26,7 +26,7 @@ const FIRST_SNAPSHOT_MS = 60_000;
 export class SqliteFile implements Service {
   readonly #parts: FileParts;
   readonly #name: string;
-  #opened: Opened | undefined;
+  #opened: (Opened & { readonly statements: Map<string, StatementSync> }) | undefined;
   #cancelTimer: () => void = () => {};
   #running: Promise<unknown> = Promise.resolve();
   #changesInSnapshot = -1;
@@ -47,10 +47,11 @@ export class SqliteFile implements Service {
   async start(): Promise<void> {
     if (this.#opened) return;
     const { options, folder, clock } = this.#parts;
-    this.#opened = guardStorage(options.path, () => {
+    const found = guardStorage(options.path, () => {
       this.#prepareFolder();
       return new DatabaseOpening(this.#parts).open();
     });
+    this.#opened = { ...found, statements: new Map() };
     const newest = folder.list()[0];
     const { everyMs } = options.snapshots;
     const waitMs = newest ? everyMs - Math.max(0, clock.now() - newest.takenMs) : 0;
@@ -71,6 +72,20 @@ export class SqliteFile implements Service {
     const database = this.#opened?.database;
     if (!database) throw new AtmoError('SHUTTING_DOWN', `${this.#parts.options.path} is not open: the hub is starting or stopping`);
     return guardStorage(this.#parts.options.path, () => work(database));
+  }
+
+  /**
+   * Returns a statement of the open database, which is prepared once: preparing takes SQLite longer than most reads. `sql` should have
+   * values as parameters, since each text is kept.
+   */
+  statement(sql: string): StatementSync {
+    const prepared = this.#opened?.statements.get(sql);
+    if (prepared) return prepared;
+    return this.use((database) => {
+      const statement = database.prepare(sql);
+      this.#opened?.statements.set(sql, statement);
+      return statement;
+    });
   }
 
   /** Runs work that writes, with the errors of `use`. While the disk refuses writes, the hub reports a problem. */

@@ -82,7 +82,7 @@ export class StateStore implements KeyValueStore, Service {
 
   get(space: string, key: string): Json | undefined {
     const sql = `SELECT value FROM entry WHERE space = :space AND key = :key AND ${LIVE}`;
-    const row = this.#file.use((database) => database.prepare(sql).get({ space, key, now: this.#collaborators.clock.now() }));
+    const row = this.#file.use(() => this.#file.statement(sql).get({ space, key, now: this.#collaborators.clock.now() }));
     return row && (JSON.parse(String(row.value)) as Json);
   }
 
@@ -105,7 +105,7 @@ export class StateStore implements KeyValueStore, Service {
 
   entries(space: string): readonly { readonly key: string; readonly value: Json }[] {
     const sql = `SELECT key, value FROM entry WHERE space = :space AND ${LIVE} ORDER BY key`;
-    const rows = this.#file.use((database) => database.prepare(sql).all({ space, now: this.#collaborators.clock.now() }));
+    const rows = this.#file.use(() => this.#file.statement(sql).all({ space, now: this.#collaborators.clock.now() }));
     return rows.map((row) => ({ key: String(row.key), value: JSON.parse(String(row.value)) as Json }));
   }
 
@@ -125,9 +125,9 @@ export class StateStore implements KeyValueStore, Service {
   #put(entry: Pick<EntryRow, 'space' | 'key' | 'value' | 'expiresMs'>): void {
     const row = { ...entry, generation: this.#generation + 1 };
     const sum = sumOf(row);
-    const before = this.#file.write((database) => {
-      const old = database.prepare('SELECT sum FROM entry WHERE space = ? AND key = ?').get(row.space, row.key);
-      const insert = database.prepare(
+    const before = this.#file.write(() => {
+      const old = this.#file.statement('SELECT sum FROM entry WHERE space = ? AND key = ?').get(row.space, row.key);
+      const insert = this.#file.statement(
         'INSERT OR REPLACE INTO entry (space, key, value, expires_ms, generation, sum) VALUES (?, ?, ?, ?, ?, ?)',
       );
       insert.run(row.space, row.key, row.value, row.expiresMs, row.generation, sum);

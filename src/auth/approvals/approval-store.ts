@@ -143,9 +143,10 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
 
   list(): readonly OwnedApproval[] {
     this.#closeOld();
+    const approvers = this.#collaborators.approvers.list();
     return this.#records
       .all()
-      .map((record) => this.#owned(record))
+      .map((record) => this.#owned(record, approvers))
       .reverse();
   }
 
@@ -265,9 +266,10 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     };
   }
 
-  #owned(record: ApprovalRecord): OwnedApproval {
+  /** `approvers` saves reading them for each of several records. */
+  #owned(record: ApprovalRecord, approvers = this.#collaborators.approvers.list()): OwnedApproval {
     const { devices } = this.#collaborators;
-    return { principalKey: requesterKey(record), view: viewOf(record, { given: this.#counted(record), devices }) };
+    return { principalKey: requesterKey(record), view: viewOf(record, { given: countedAnswers(record, approvers, []), devices }) };
   }
 
   #use(record: ApprovalRecord): ApprovalRecord {
