@@ -4,6 +4,7 @@ import { AtmoError } from '../../src/core/errors.ts';
 import type { HubId } from '../../src/core/ids.ts';
 import { admit, type GateTransport, MAX_GATE_TRANSPORT_BYTES, RefusalCounter, TimeLimit } from '../../src/mesh/transport/admission.ts';
 import {
+  type ArrivalCheck,
   CONNECT_TIMEOUT_MS,
   type ConnectionGate,
   DEFAULT_MAX_CONNECTIONS,
@@ -232,6 +233,7 @@ interface Opening {
 /** A connection that passed the gate: streams and gossip over one pipe. */
 export class MemoryConnection {
   readonly peer: EnginePeer;
+  readonly hasArrived: ArrivalCheck | undefined;
   readonly #parts: MemoryConnectionParts;
   readonly #streams = new Map<number, MemoryStream>();
   readonly #inboundProtocols = new Map<number, string>();
@@ -241,6 +243,7 @@ export class MemoryConnection {
   constructor(parts: MemoryConnectionParts) {
     this.#parts = parts;
     this.peer = parts.peer;
+    this.hasArrived = arrivalCheck(parts.end);
     this.#nextStream = parts.peer.direction === 'outbound' ? 1 : 2;
   }
 
@@ -328,6 +331,7 @@ export class MemoryConnection {
     const { end, refusals } = this.#parts;
     const outlet: MemoryStreamOutlet = {
       peer: this.peer,
+      hasArrived: this.hasArrived,
       frame: (bytes) => end.send({ type: 'frame', stream: id, bytes }),
       taken: (byteCount) => end.send({ type: 'taken', stream: id, byteCount }),
       finish: (type) => end.send({ type, stream: id }),
@@ -352,9 +356,14 @@ export class MemoryConnection {
   }
 }
 
+function arrivalCheck(end: PipeEnd): ArrivalCheck | undefined {
+  return end.hasArrived() === undefined ? undefined : () => end.hasArrived();
+}
+
 /** What a stream tells its connection. */
 export interface MemoryStreamOutlet {
   readonly peer: EnginePeer;
+  readonly hasArrived: ArrivalCheck | undefined;
   frame(bytes: Uint8Array): void;
   /** The listener has heard so many bytes of frames. */
   taken(byteCount: number): void;
@@ -367,18 +376,21 @@ export interface MemoryStreamOutlet {
 /** One side of a stream between two in-memory engines. */
 export class MemoryStream implements MeshStream {
   readonly peer: EnginePeer;
+  readonly hasArrived: ArrivalCheck | undefined;
   readonly #outlet: MemoryStreamOutlet;
   readonly #unread: Uint8Array[] = [];
   #listener: ((frame: Uint8Array) => void) | undefined;
   #closeListener: (() => void) | undefined;
   #drain = Promise.withResolvers<void>();
   #waitingBytes = 0;
+  #unconfirmedBytes = 0;
   #peerEnded = false;
   #isClosed = false;
 
   constructor(outlet: MemoryStreamOutlet) {
     this.#outlet = outlet;
     this.peer = outlet.peer;
+    this.hasArrived = outlet.hasArrived;
     this.#drain.promise.catch(() => undefined);
   }
 
@@ -461,10 +473,17 @@ export class MemoryStream implements MeshStream {
   }
 
   #tell(frame: Uint8Array, listener: (frame: Uint8Array) => void): void {
-    this.#outlet.taken(frame.length);
+    this.#unconfirmedBytes += frame.length;
+    if (this.#unconfirmedBytes >= CONFIRMED_BYTES) {
+      this.#outlet.taken(this.#unconfirmedBytes);
+      this.#unconfirmedBytes = 0;
+    }
     listener(frame);
   }
 }
+
+/** So many bytes at least are confirmed together. It is less than the window, so that a sender which waits goes on. */
+const CONFIRMED_BYTES = SEND_WINDOW_BYTES / 4;
 
 /** How long a message is remembered at least, as gossipsub does it. */
 const REMEMBERED_MS = 120_000;

@@ -70,6 +70,11 @@ export class MemoryNetwork {
   /** Called with everything that one end of a connection sends. A simulation overrides it to note the messages. */
   sends(_from: string, _to: string, _message: WireMessage): void {}
 
+  /** Returns whether the machine at an address confirms what arrives; undefined if hubs do not learn it. A simulation overrides it. */
+  confirmsArrivals(_address: string): boolean | undefined {
+    return undefined;
+  }
+
   isGossipLost(): boolean {
     return this.#gossipLoss > 0 && this.#random() < this.#gossipLoss;
   }
@@ -161,6 +166,13 @@ export class PipeEnd {
     network.sends(local, remote, message);
     if (message.type === 'gossip' && network.isGossipLost()) return;
     this.#transmit(message);
+  }
+
+  /** Returns whether all that was sent has arrived; undefined if the machine does not know. */
+  hasArrived(): boolean | undefined {
+    const { network, local, remote } = this.#parts;
+    const confirms = network.confirmsArrivals(remote);
+    return confirms && this.#held.length === 0 && !network.isCut(remote, local) && network.clock.monotonic() >= this.#lastArrivalMs;
   }
 
   /** The next message. NODE_UNAVAILABLE at the end of the connection; the signal's reason. */

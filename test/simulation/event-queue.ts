@@ -27,6 +27,10 @@ export interface EventPlan {
 
 /** Node's own function: the simulation replaces the global one. */
 const realImmediate = setImmediate;
+/** After so many events Node gets a turn of its own, in which it may end a process, for instance. */
+const EVENTS_OF_A_TURN = 2_000;
+/** Node's own function, which runs all ticks and promises that can go on. A turn of its event loop for each event would cost more than most events. */
+const runPromises = (process as unknown as { readonly _tickCallback: () => void })._tickCallback;
 
 /** All events of the simulated world, in the order of their time. It is the only thing that moves the time. */
 export class EventQueue {
@@ -52,14 +56,19 @@ export class EventQueue {
 
   /** Runs the events up to a time, each one after all promises of the one before have gone on. Stops early if `isDone` returns true. */
   async run(untilMs: number, isDone: () => boolean = () => false): Promise<void> {
-    await settled();
-    while (!isDone()) {
-      const first = this.#heap[0];
-      if (!first || first.dueMs > untilMs) break;
-      this.#pop();
-      if (this.#happen(first)) await settled();
-    }
+    while (await inTurn(() => this.#runSome(untilMs, isDone)));
     if (!isDone()) this.nowMs = untilMs;
+  }
+
+  /** Returns whether events may be left. */
+  #runSome(untilMs: number, isDone: () => boolean): boolean {
+    for (let count = 0; count < EVENTS_OF_A_TURN; count++) {
+      const first = this.#heap[0];
+      if (!first || first.dueMs > untilMs || isDone()) return false;
+      this.#pop();
+      if (this.#happen(first)) runPromises();
+    }
+    return true;
   }
 
   /** Returns whether the event took place. */
@@ -114,7 +123,15 @@ function isBefore(event: SimulatedEvent, other: SimulatedEvent): boolean {
   return event.dueMs < other.dueMs || (event.dueMs === other.dueMs && event.sequence < other.sequence);
 }
 
-/** Resolves when all promises have gone on that can go on without another event: Node empties both of its queues before the next turn. */
-function settled(): Promise<void> {
-  return new Promise((resolve) => realImmediate(resolve));
+/** Runs work in a turn of Node of its own, where no promise waits, since promises go on only when none of them runs. */
+function inTurn<Result>(work: () => Result): Promise<Result> {
+  return new Promise((resolve, reject) =>
+    realImmediate(() => {
+      try {
+        resolve(work());
+      } catch (error) {
+        reject(error);
+      }
+    }),
+  );
 }

@@ -14,6 +14,12 @@ const MORE_WRITES = ['copyFileSync', 'unlinkSync', 'truncateSync', 'ftruncateSyn
 const PROMISED = ['readFile', 'writeFile', 'mkdir', 'mkdtemp', 'rm', 'readdir', 'stat', 'lstat', 'rename', 'cp', 'copyFile'] as const;
 const MORE_PROMISED = ['unlink', 'access', 'statfs', 'realpath', 'chmod', 'appendFile'] as const;
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
+/** What Linux says of a machine with one way out, which is all that the hub asks for. The machine on which a world runs may have another one. */
+const KERNEL_TEXTS: Readonly<Record<string, string>> = {
+  '/proc/net/route': 'Iface\tDestination\tGateway\tFlags\neth0\t00000000\t0102A8C0\t0003\n',
+  '/proc/net/ipv6_route': '',
+  '/sys/class/net/eth0/operstate': 'up\n',
+};
 /** A disk of a board takes this many milliseconds for a sync, at least and at most. */
 const SYNC_MS = [1, 40] as const;
 const ACCESS_MS = [0.05, 2] as const;
@@ -33,9 +39,7 @@ export function installFiles(): void {
       return Reflect.apply(synchronous, fs, given);
     });
   }
-  Reflect.set(fs, 'readFileSync', (...given: unknown[]) =>
-    given[0] === BOOT_ID ? bootId(given) : Reflect.apply(real.readFileSync, fs, given),
-  );
+  Reflect.set(fs, 'readFileSync', (...given: unknown[]) => kernelText(given) ?? Reflect.apply(real.readFileSync, fs, given));
   Reflect.set(fsPromises, 'open', async (...given: unknown[]) => {
     await access(ACCESS_MS);
     return new SimulatedFileHandle(Reflect.apply(real.openSync, fs, given) as number);
@@ -45,9 +49,10 @@ export function installFiles(): void {
   replaceSqlite();
 }
 
-function bootId(given: readonly unknown[]): unknown {
-  const { bootId: id = 'none' } = currentProcess() ?? {};
-  return given.length > 1 ? id : Buffer.from(id);
+/** What the kernel of the simulated machine says in a file; undefined for all other files. */
+function kernelText([path, encoding]: readonly unknown[]): unknown {
+  const text = path === BOOT_ID ? (currentProcess()?.bootId ?? 'none') : KERNEL_TEXTS[String(path)];
+  return text === undefined || encoding !== undefined ? text : Buffer.from(text);
 }
 
 /** Has a function refuse what a killed process asks for. */

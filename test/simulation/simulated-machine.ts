@@ -1,5 +1,6 @@
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import type { Logger } from '../../src/core/logger.ts';
 import type { HttpApp } from '../../src/http/server/http-app.ts';
 import { loadConfig } from '../../src/hub/config/config.ts';
@@ -100,7 +101,11 @@ export class SimulatedMachine {
   /** Starts the hub on what is on the disk. Rejects if the hub cannot start. */
   async start(): Promise<void> {
     const seed = this.#plan.seed * 1_000 + this.#starts;
-    const process = new SimulatedProcess(this.#parts.queue, { name: this.name, seed, bootId: `boot-${this.name}-${this.#boots}` });
+    const process = new SimulatedProcess(this.#parts.queue, {
+      name: this.name,
+      seed,
+      bootId: crc32(`${this.name} ${this.#boots}`).toString(16).padStart(8, '0'),
+    });
     process.disk = new UnsyncedWrites(this.stateDir);
     this.#process = process;
     this.#parts.network.attach(this.name, process);

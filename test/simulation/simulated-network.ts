@@ -2,6 +2,14 @@ import { type MemoryListener, MemoryNetwork, type PipeEnd, type WireMessage } fr
 import type { EventQueue } from './event-queue.ts';
 import { currentProcess, type SimulatedProcess } from './simulated-process.ts';
 
+/** What one machine sends to another one. `bytes` is its length, 0 for what only opens or ends something. */
+export interface SentMessage {
+  readonly from: string;
+  readonly to: string;
+  readonly type: string;
+  readonly bytes: number;
+}
+
 /** A connection's end, with the process that has it. */
 interface OwnedEnd {
   readonly end: PipeEnd;
@@ -11,7 +19,7 @@ interface OwnedEnd {
 export interface SimulatedNetworkParts {
   readonly queue: EventQueue;
   readonly random: () => number;
-  readonly onMessage: (from: string, to: string, message: WireMessage) => void;
+  readonly onMessage: (message: SentMessage) => void;
 }
 
 /**
@@ -66,12 +74,16 @@ export class SimulatedNetwork extends MemoryNetwork {
     return this.#cut.size > 0 && this.#cut.has(`${machineOf(from)}>${machineOf(to)}`);
   }
 
+  override confirmsArrivals(address: string): boolean {
+    return !this.#dark.has(machineOf(address));
+  }
+
   override isGossipLost(): boolean {
     return this.gossipLoss > 0 && this.#parts.random() < this.gossipLoss;
   }
 
   override sends(from: string, to: string, message: WireMessage): void {
-    this.#parts.onMessage(from, to, message);
+    this.#parts.onMessage({ from, to, type: message.type, bytes: 'bytes' in message ? message.bytes.length : 0 });
   }
 
   override listen(address: string, listener: MemoryListener): () => void {
@@ -94,12 +106,12 @@ export class SimulatedNetwork extends MemoryNetwork {
     return end;
   }
 
-  override carry({ from, to, notBeforeMs }: Parameters<MemoryNetwork['carry']>[0], deliver: () => void): number {
+  override carry({ to, notBeforeMs }: Parameters<MemoryNetwork['carry']>[0], deliver: () => void): number {
     const { queue, random } = this.#parts;
     const [leastMs, mostMs] = this.delayMs;
     const dueMs = Math.max(notBeforeMs, queue.nowMs + leastMs + random() * (mostMs - leastMs));
     const owner = this.#receiverOf(to);
-    if (owner) queue.schedule({ dueMs, owner, kind: `${from}>${to}` }, () => owner.run(deliver));
+    if (owner) queue.schedule({ dueMs, owner, kind: 'message' }, () => owner.run(deliver));
     return dueMs;
   }
 

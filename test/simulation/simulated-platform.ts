@@ -31,10 +31,13 @@ function installTime(): void {
   const RealDate = Date;
   const realNow = Date.now;
   const now = () => currentProcess()?.clock.now() ?? realNow();
-  const construct = (target: DateConstructor, given: readonly unknown[]) => Reflect.construct(target, given.length > 0 ? given : [now()]);
-  const replaced = new Proxy(RealDate, { construct, apply: () => new RealDate(now()).toString() });
+  class SimulatedDate extends RealDate {
+    constructor(...given: readonly unknown[]) {
+      super(...((given.length > 0 ? given : [now()]) as [number]));
+    }
+  }
   Object.assign(RealDate, { now });
-  globalThis.Date = replaced;
+  globalThis.Date = SimulatedDate as DateConstructor;
   const realMonotonic = performance.now.bind(performance);
   performance.now = () => currentProcess()?.clock.monotonic() ?? realMonotonic();
 }

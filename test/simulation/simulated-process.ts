@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import type { Clock } from '../../src/core/clock.ts';
 import { seededRandom } from '../seeded-random.ts';
 import type { EventOwner, EventQueue } from './event-queue.ts';
@@ -48,9 +48,9 @@ export class SimulatedProcess implements EventOwner {
 
   /** Calls `callback` in the process after a delay in milliseconds. The returned function cancels it. */
   after(delayMs: number, callback: () => void, kind = 'timer'): () => void {
-    const resume = AsyncLocalStorage.snapshot();
+    const context = new AsyncResource('SimulatedTimer');
     const dueMs = this.#queue.nowMs + Math.max(delayMs, 0);
-    return this.#queue.schedule({ dueMs, owner: this, kind }, () => resume(callback));
+    return this.#queue.schedule({ dueMs, owner: this, kind }, () => context.runInAsyncScope(callback));
   }
 
   /** Runs `work` as this process. */

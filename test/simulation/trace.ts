@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
+import type { SentMessage } from './simulated-network.ts';
 
 /** One thing that happened. */
 export interface TraceLine {
@@ -13,10 +14,9 @@ const KEPT_LINES = 50_000;
 
 /** What happened in a world, as lines for people, and the hash of all of it. */
 export class Trace {
-  readonly #hash = createHash('sha256');
+  readonly #digest = new Digest();
   readonly #file: number | undefined;
   #lines: TraceLine[] = [];
-  #events = 0;
 
   /** `path` is a file that gets every line. */
   constructor(path?: string) {
@@ -25,13 +25,24 @@ export class Trace {
 
   /** Notes an event that is no line of its own, such as a timer. */
   event(atMs: number, who: string, kind: string): void {
-    this.#events = crc32(`${atMs} ${who} ${kind}`, this.#events);
+    this.#digest.time(atMs);
+    this.#digest.name(who);
+    this.#digest.name(kind);
+  }
+
+  /** Notes what one machine sends to another one. It is a line of the file alone, since there are so many. */
+  message(atMs: number, { from, to, type, bytes }: SentMessage): void {
+    this.#digest.time(atMs);
+    for (const name of [from, to, type]) this.#digest.name(name);
+    this.#digest.number(bytes);
+    if (this.#file !== undefined) this.#write({ atMs, who: from, what: `${type} to ${to}${bytes > 0 ? `, ${bytes} B` : ''}` });
   }
 
   line(line: TraceLine): void {
-    const text = textOf(line);
-    this.#hash.update(`${this.#events} ${text}\n`);
-    if (this.#file !== undefined) writeSync(this.#file, `${text}\n`);
+    this.#digest.time(line.atMs);
+    this.#digest.name(line.who);
+    this.#digest.number(crc32(line.what));
+    if (this.#file !== undefined) this.#write(line);
     this.#lines.push(line);
     if (this.#lines.length >= 2 * KEPT_LINES) this.#lines = this.#lines.slice(KEPT_LINES);
   }
@@ -45,7 +56,41 @@ export class Trace {
   /** Ends the trace and returns the hash of all events (hex). */
   end(): string {
     if (this.#file !== undefined) closeSync(this.#file);
-    return this.#hash.update(String(this.#events)).digest('hex');
+    return this.#digest.hex();
+  }
+
+  #write(line: TraceLine): void {
+    if (this.#file !== undefined) writeSync(this.#file, `${textOf(line)}\n`);
+  }
+}
+
+/** Two numbers of 32 bits that depend on all that was added, and on the order. Unlike a cryptographic hash, it costs almost nothing. */
+class Digest {
+  readonly #names = new Map<string, number>();
+  readonly #time = new Float64Array(1);
+  readonly #halves = new Uint32Array(this.#time.buffer);
+  #first = 0x811c9dc5;
+  #second = 0x9e3779b9;
+
+  number(value: number): void {
+    this.#first = Math.imul(this.#first ^ value, 0x01000193);
+    this.#second = Math.imul((this.#second << 7) | (this.#second >>> 25), 0x85ebca6b) ^ value;
+  }
+
+  time(ms: number): void {
+    this.#time[0] = ms;
+    for (const half of this.#halves) this.number(half);
+  }
+
+  name(text: string): void {
+    const known = this.#names.get(text);
+    const value = known ?? crc32(text);
+    if (known === undefined) this.#names.set(text, value);
+    this.number(value);
+  }
+
+  hex(): string {
+    return createHash('sha256').update(`${this.#first} ${this.#second}`).digest('hex');
   }
 }
 

@@ -73,8 +73,7 @@ export class World {
     this.network = new SimulatedNetwork({
       queue: this.queue,
       random: this.#process.random,
-      onMessage: (from, to, message) =>
-        this.note(from, `${message.type} to ${to}${'bytes' in message ? `, ${message.bytes.length} B` : ''}`),
+      onMessage: (message) => this.trace.message(this.queue.nowMs, message),
     });
     this.machines = Array.from({ length: plan.hubs }, (_, index) => this.#machine(`hub-${index}`));
   }
