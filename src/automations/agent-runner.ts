@@ -22,7 +22,7 @@ import {
 import { AgentDirectory } from './agent-directory.ts';
 import { type AgentRecord, AgentStore, isLiving } from './agent-store.ts';
 import { Automation, type AutomationPorts } from './automation.ts';
-import type { DefinitionPorts } from './automation-ports.ts';
+import type { ComingRuns, DefinitionPorts } from './automation-ports.ts';
 import { checkDefinition } from './definition-check.ts';
 import type { HouseState } from './house/house.ts';
 import { ObservedByPlan } from './observed.ts';
@@ -244,6 +244,12 @@ export class AgentRunner implements Service {
     const automation = this.#running.get(id)?.automation;
     const asking = automation?.asking();
     return { isWatching: automation !== undefined, ...(asking && { asking }) };
+  }
+
+  /** Returns what the automation will do by the time alone: when its triggers fire, in their order, and the waits of its run. */
+  comingOf({ id }: Pick<AgentRecord, 'id'>): ComingRuns {
+    const automation = this.#running.get(id)?.automation;
+    return { due: automation?.dueByTrigger() ?? [], waits: automation?.waits() ?? [], restsUntilMs: this.#agents.get(id)?.restsUntilMs };
   }
 
   /** Sets a declared parameter of an agent, with immediate effect. Returns the old value. A paused automation becomes active again. */

@@ -14,6 +14,7 @@ import type { AgentRecord } from './agent-store.ts';
 import type { HomeThings } from './home-things.ts';
 import type { HouseState } from './house/house.ts';
 import type { AutomationPlan } from './plan/plan-schema.ts';
+import type { RunWait } from './run/run-log.ts';
 
 /** The parts of the hub against which a configuration is checked. */
 export interface AccessPorts {
@@ -75,6 +76,16 @@ export interface AgentQueries {
   records(): readonly AgentRecord[];
   /** Returns the plan of an automation; undefined for a stored configuration that this version cannot read any more. */
   planOf(record: Pick<AgentRecord, 'config'>): AutomationPlan | undefined;
+}
+
+/** What an automation will do by the time alone. */
+export interface ComingRuns {
+  /** When each trigger fires next, milliseconds since 1970, in their order; undefined for one that does not fire by the time. */
+  readonly due: readonly (number | undefined)[];
+  /** Until when its triggers start no run after failures, milliseconds since 1970; absent if they do. */
+  readonly restsUntilMs?: number | undefined;
+  /** The steps of its run that wait. */
+  readonly waits: readonly RunWait[];
 }
 
 /** The parts of the hub that the tools of the check and the views of automations need. */

@@ -7,7 +7,7 @@ import { type AgentRecord, type AgentStore, authorsOf, isLiving, type RunProgres
 import type { AutomationPlan } from './plan/plan-schema.ts';
 import type { Trigger } from './plan/trigger-schema.ts';
 import { conditionsHold } from './run/condition-check.ts';
-import { RunLog, SaveBudget } from './run/run-log.ts';
+import { RunLog, type RunWait, SaveBudget } from './run/run-log.ts';
 import { type Run, type RunPorts, runSteps } from './run/run-steps.ts';
 import { type RunOutcome, RunStory } from './run/run-story.ts';
 import { unmetConditions } from './run/unmet-conditions.ts';
@@ -106,8 +106,21 @@ export class Automation {
 
   /** Returns when a trigger by time fires next (milliseconds since 1970); undefined if the automation has no such trigger. */
   nextFiringMs(): number | undefined {
-    const due = this.#watches.map(({ dueMs }) => dueMs).filter((dueMs) => dueMs !== undefined);
+    const due = this.dueByTrigger().filter((dueMs) => dueMs !== undefined);
     return due.length === 0 ? undefined : Math.min(...due);
+  }
+
+  /** Returns when each trigger fires next by the time alone (milliseconds since 1970), in their order; undefined for one that does not. */
+  dueByTrigger(): readonly (number | undefined)[] {
+    return this.#watches.map(({ dueMs }) => dueMs);
+  }
+
+  /** Returns the waits of the run in progress, with the step that waits and when it ends at the latest. */
+  waits(): readonly RunWait[] {
+    if (!this.#run) return [];
+    const { asking } = this.#story ?? {};
+    const asked: RunWait[] = asking?.awaits === 'approval' ? [{ path: asking.step, dueMs: Infinity, isCall: true }] : [];
+    return [...(this.#log?.waits() ?? []), ...asked];
   }
 
   /** Returns the step of the run in progress that waits for people to approve it; undefined if none does. */

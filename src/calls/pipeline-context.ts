@@ -12,6 +12,7 @@ import type { PeerDevice, RoutePeer } from '../core/mesh-view.ts';
 import type { CallChunk } from '../tools/definition/notifications.ts';
 import type { RegisteredTool, ToolContext } from '../tools/definition/tool-definition.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
+import type { ComingAutomations } from './coming-conflicts.ts';
 import type { IdempotencyStore } from './idempotency-store.ts';
 import type { JobStore } from './jobs/job-store.ts';
 import { MemoryGuard, SessionCallLimit } from './limits.ts';
@@ -129,6 +130,8 @@ export interface PipelineCollaborators extends Pick<HubContext, 'clock' | 'logge
   readonly mesh: { peers(): readonly CallPeer[] };
   /** The states of this hub's devices, which are written to the audit log so that a call can be undone. */
   readonly states: DeviceStates;
+  /** What automations will do soon, which a rehearsal compares with the call. */
+  readonly coming: ComingAutomations;
   /** Checks whether a token is still valid, when a call arrives and again right before the call runs. */
   readonly validity: Pick<Authenticator, 'isStillValid'>;
   /** The hub's clock. Dangerous calls are refused until its time is trusted. */
@@ -216,6 +219,7 @@ export function stageContext(collaborators: PipelineCollaborators, options: Pipe
     jobPlaces: collaborators.jobPlaces,
     mesh: collaborators.mesh,
     states: collaborators.states,
+    coming: collaborators.coming,
     validity: collaborators.validity,
     time: collaborators.time,
     sealSecret: collaborators.sealSecret,

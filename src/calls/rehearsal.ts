@@ -8,6 +8,7 @@ import { callerView } from '../tools/definition/tool-permissions.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../tools/schema/plain-json.ts';
 import { type ReceivedCall, type RehearsedCall, RunningCall, riskOf, toolIdOf } from './call.ts';
 import { redactedError } from './call-audit.ts';
+import type { ComingActs, ComingConflict } from './coming-conflicts.ts';
 import { MAX_CALL_DEPTH, MAX_NESTED_CALLS, tooManyCalls } from './limits.ts';
 import type { RouteCandidate, StageContext } from './pipeline-context.ts';
 import { type CallRequest, REHEARSAL_OUTCOMES, type Rehearsal } from './request-and-answer.ts';
@@ -51,6 +52,7 @@ class RehearsedTree {
   readonly #context: StageContext;
   readonly #stages: RehearseStages;
   #callsLeft = MAX_NESTED_CALLS;
+  #coming: Promise<ComingActs> | undefined;
 
   constructor(context: StageContext, stages: RehearseStages) {
     this.#context = context;
@@ -79,6 +81,7 @@ class RehearsedTree {
     const inner = tool.innerCalls?.(params) ?? [];
     const calls = await this.#inner(call, inner, depth);
     const places = placesOf(call, calls);
+    const conflicts = await this.#conflicts(call);
     return {
       tool: tool.id,
       outcome: worstOutcome(approvalNeed ? 'needs_approval' : 'would_run', calls),
@@ -91,8 +94,16 @@ class RehearsedTree {
       limits: this.#limitsNear(call.request.principal),
       skipped: tool.skips?.(params, caller) ?? [],
       calls,
+      ...(conflicts.length > 0 && { conflicts }),
       undo: inner.length > 0 ? reversibilityOfAll(calls) : this.#reversibility(call),
     };
+  }
+
+  /** Returns where automations will set what the call sets. They are looked at once for a call with all calls inside it. */
+  async #conflicts({ request, tool, params, effects }: RehearsedCall): Promise<readonly ComingConflict[]> {
+    if (!tool.definition.execution.hasSideEffects) return [];
+    this.#coming ??= this.#context.coming.actsFor(request.principal);
+    return (await this.#coming).conflictsOf({ toolId: tool.id, params, effects });
   }
 
   async #inner(call: RehearsedCall, inner: readonly InnerCall[], depth: number): Promise<readonly Rehearsal[]> {

@@ -16,6 +16,7 @@ import type {
   ToolContext,
   ToolQuestion,
 } from '../tools/definition/tool-definition.ts';
+import type { ComingConflict } from './coming-conflicts.ts';
 
 /** The caller's limits and preferences for the choice of the hub that runs a call. */
 export interface RoutingPreferences {
@@ -161,6 +162,8 @@ export interface Rehearsal {
   readonly skipped: readonly SkippedMember[];
   /** The calls that the call makes itself, in order. */
   readonly calls: readonly Rehearsal[];
+  /** What automations will do within the hour to what the call sets; absent if nothing is known of that. */
+  readonly conflicts?: readonly ComingConflict[];
   readonly undo: Reversibility;
   /** The other hub that would run the call, and that has rehearsed it. */
   readonly node_id?: string;

@@ -3,6 +3,7 @@ import { AgentRunner } from '../automations/agent-runner.ts';
 import { agentTools } from '../automations/agent-tools.ts';
 import { type CheckPorts, type DeviceValues, NO_DEVICE_VALUES } from '../automations/automation-ports.ts';
 import { checkAutomationTool } from '../automations/check/check-tools.ts';
+import { AutomationForecast } from '../automations/forecast/automation-forecast.ts';
 import { HomeThings } from '../automations/home-things.ts';
 import { flagTools } from '../automations/house/flag-tools.ts';
 import { House, type Place } from '../automations/house/house.ts';
@@ -102,6 +103,7 @@ export async function openAutomations(
     validator,
     mesh,
   };
+  services.coming.use(new AutomationForecast({ check, agents: runner.directory, comingOf: (agent) => runner.comingOf(agent) }));
   const checkTools = { agents: runner.directory, registry, things, authorizer, validator, check, logger };
   await stack.start(new EventRecorder({ clock, events, house, history: readings.events }));
   const replayer = new AutomationReplayer({ check, house, readings, events: readings.events });

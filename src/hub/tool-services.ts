@@ -1,5 +1,6 @@
 import { rehearseTool } from '../calls/builtin/rehearse-tool.ts';
 import { ruleTools } from '../calls/builtin/rule-tools.ts';
+import { LateComingAutomations } from '../calls/coming-conflicts.ts';
 import { sequenceTool } from '../calls/composition/steps.ts';
 import { IdempotencyStore } from '../calls/idempotency-store.ts';
 import { JobDirectory, JobLocations } from '../calls/jobs/job-directory.ts';
@@ -60,6 +61,8 @@ export interface ToolServices {
   readonly pipeline: CallPipeline;
   /** The states of the devices, once they are opened. */
   readonly states: LateDeviceStates;
+  /** What automations will do soon, once they are opened. */
+  readonly coming: LateComingAutomations;
   readonly usage: UsageCounter;
   readonly networkRoutes: Pick<NetworkRoutes, 'isOnline'>;
 }
@@ -102,6 +105,7 @@ export async function openToolServices(
     usage,
     stallDetector,
     states: new LateDeviceStates(),
+    coming: new LateComingAutomations(),
   };
   const pipeline = openPipeline(collaborators, parts, config);
   auth.tokens.onRevoked((tokenId) => jobStore.cancelOf(tokenId));
@@ -109,8 +113,22 @@ export async function openToolServices(
   auth.revocations.onRevoked((tokenId) => {
     pipeline.abortCallsOf((caller) => (caller.token?.chain.includes(tokenId) ?? false) && !auth.authenticator.isStillValid(caller));
   });
-  const { states } = parts;
-  return { registry, tools: known, nameUses, validator, jobs, jobStore, meshProxy, capabilities, pipeline, states, usage, networkRoutes };
+  const { states, coming } = parts;
+  return {
+    registry,
+    tools: known,
+    nameUses,
+    validator,
+    jobs,
+    jobStore,
+    meshProxy,
+    capabilities,
+    pipeline,
+    states,
+    coming,
+    usage,
+    networkRoutes,
+  };
 }
 
 /** Returns a search over the names in the configuration, in valid tokens and in the owner's rules. */
@@ -167,7 +185,7 @@ const MAX_QUEUED_PER_CALLER = 256;
 /** Below this number of free bytes of memory, new calls are refused. */
 const MIN_FREE_BYTES = 16_000_000;
 
-type PipelineParts = Pick<ToolServices, 'registry' | 'tools' | 'validator' | 'jobStore' | 'meshProxy' | 'states'> & {
+type PipelineParts = Pick<ToolServices, 'registry' | 'tools' | 'validator' | 'jobStore' | 'meshProxy' | 'states' | 'coming'> & {
   readonly self: RouteCandidate;
   readonly usage: UsageCounter;
   readonly jobPlaces: JobLocations;
@@ -206,6 +224,7 @@ function openPipeline(collaborators: ToolServiceCollaborators, parts: PipelinePa
       jobPlaces: parts.jobPlaces,
       mesh: parts.meshProxy.view,
       states: parts.states,
+      coming: parts.coming,
       validity: auth.authenticator,
       time: auth.time,
       sealSecret: (value) => auth.key.sealSecret(value),

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { GrantAuthorizer } from '../../src/auth/grant-authorizer.ts';
+import { LateComingAutomations } from '../../src/calls/coming-conflicts.ts';
 import { IdempotencyStore } from '../../src/calls/idempotency-store.ts';
 import { JobDirectory } from '../../src/calls/jobs/job-directory.ts';
 import { JobStore } from '../../src/calls/jobs/job-store.ts';
@@ -98,6 +99,7 @@ type GuardingParts = Pick<
   | 'jobPlaces'
   | 'mesh'
   | 'states'
+  | 'coming'
   | 'validity'
   | 'time'
   | 'sealSecret'
@@ -123,6 +125,7 @@ export function permissiveParts(clock: Clock): GuardingParts {
     jobPlaces: { remember: () => {} },
     mesh: NO_OTHERS.view,
     states: new LateDeviceStates(),
+    coming: new LateComingAutomations(),
     validity: { isStillValid: () => true },
     time: { now: () => clock.now(), isTrusted: () => true },
     sealSecret: (value) => createHmac('sha256', 'a key of tests').update(JSON.stringify(value)).digest('hex'),

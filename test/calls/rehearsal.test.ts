@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { rehearseTool } from '../../src/calls/builtin/rehearse-tool.ts';
+import type { ComingAutomations } from '../../src/calls/coming-conflicts.ts';
 import { sequenceTool } from '../../src/calls/composition/steps.ts';
 import type { CallRouter, ForwardedCall } from '../../src/calls/pipeline-context.ts';
 import type { ApprovalQueue } from '../../src/core/auth/approvals.ts';
@@ -91,6 +92,30 @@ describe('a rehearsal', () => {
       ['core:burn@1.0.0', 'needs_approval'],
       ['dim', 'not_known'],
     ]);
+    expect(runs()).toBe(0);
+  });
+
+  test('has what automations will do against each call, which it looks up once and for which nothing runs', async () => {
+    const asked: string[] = [];
+    const conflict = {
+      when: 'at_time',
+      certain: true,
+      device_id: 'lamp-1',
+      sentence: '"Night" will do this at 18:30: Turn off lamp',
+    } as const;
+    const coming: ComingAutomations = {
+      actsFor: async ({ id }) => {
+        asked.push(id);
+        return { conflictsOf: ({ toolId, params }) => (toolId === 'core:dim@1.0.0' && params.device_id === 'lamp-1' ? [conflict] : []) };
+      },
+    };
+    const { pipeline, runs } = room({ coming });
+    const steps = ['dim', 'burn'].map((tool) => ({ tool, params: onLamp }));
+    const rehearsal = await pipeline.rehearse({ principal: holder, tool: 'sequence', params: { steps } });
+    expect(rehearsal.calls.map(({ conflicts }) => conflicts)).toEqual([[conflict], undefined]);
+    expect(asked).toEqual([holder.id]);
+    const refused = await pipeline.rehearse({ principal: agent('device:control:other'), tool: 'dim', params: onLamp });
+    expect(refused).not.toHaveProperty('conflicts');
     expect(runs()).toBe(0);
   });
 

@@ -57,6 +57,15 @@ test('a rehearsed lamp stays as it is, and a lamp that was set is put back exact
   const rehearsal = await rehearse(SET_BRIGHTNESS, { brightness: 80 });
   expect(rehearsal).toMatchObject({ outcome: 'would_run', risk: 'low', undo: { possible: true } });
   expect(rehearsal.changes).toContainEqual(expect.objectContaining({ name: 'brightness', now: 40, expected: 80 }));
+  const turnOff = { trigger: { type: 'every', seconds: 1800 }, actions: [{ tool: 'matter:living_room_lamp_turn_off' }] };
+  const request = { agent_type: 'automation', name: 'Evening', permissions: ['device:control:*'], config: turnOff };
+  const { agent_id: agent } = (await hub.result('spawn_agent', request)) as JsonObject;
+  const { conflicts } = await rehearse('matter:living_room_lamp_turn_on', {});
+  expect(conflicts).toMatchObject([
+    { when: 'at_time', certain: true, agent_id: agent, sentence: expect.stringMatching(/^"Evening" will do this at \d\d:\d\d: Turn off /) },
+  ]);
+  await hub.result('kill_agent', { agent_id: agent ?? '' });
+  expect(await rehearse('matter:living_room_lamp_turn_on', {})).not.toHaveProperty('conflicts');
   expect((await lamp().commands()).length).toBe(commands);
   const answer = await hub.call(SET_BRIGHTNESS, { brightness: 80 });
   await expect.poll(state).toEqual([true, 203]);

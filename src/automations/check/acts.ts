@@ -28,8 +28,8 @@ export interface Delay {
 /** The delay of a step before which the run does not wait. */
 export const AT_ONCE: Delay = { least: 0, most: 0 };
 
-/** A value that a step sets, or a value that it changes in a way that is not known beforehand. */
-export interface Act {
+/** A value that a call sets, or a value that it changes in a way that is not known beforehand. */
+export interface ValueChange {
   /** The changed value: `<device>/<endpoint>/<value>`. */
   readonly value: string;
   readonly device: string;
@@ -39,14 +39,20 @@ export interface Act {
   readonly isRelative: boolean;
   /** True if the content is that of the reading which set off the run. */
   readonly isCopy: boolean;
-  readonly step: CheckedStep;
   readonly effect: Effect;
+}
+
+/** What a step of an automation changes. */
+export interface Act extends ValueChange {
+  readonly step: CheckedStep;
 }
 
 /** A call that an automation makes, with all that it does as far as that is known. */
 export interface CheckedStep {
   readonly index: number;
   readonly tool: string;
+  /** The call as it is written. */
+  readonly action: Action;
   readonly delay: Delay;
   /** How often the call is made in one run, at most. */
   readonly repeats: number;
@@ -72,23 +78,28 @@ type StepPorts = CallPreviewPorts & ZonePorts;
 
 /** Returns the calls of an automation at all depths of its steps. A step whose call would be refused has no effects. */
 export function stepsOf(plan: AutomationPlan, principal: Principal, ports: StepPorts): readonly CheckedStep[] {
-  return placedActions(plan.actions, START, ports).map((placed) => stepOf({ ...placed, plan }, principal, ports));
+  return placedActions(plan.actions, ports).map((placed) => stepOf({ ...placed, plan }, principal, ports));
 }
 
 /** Where a call stands: when it comes, how often, in which branches, and the index of its step in the list of the automation. */
-type Placed = Pick<CheckedStep, 'index' | 'delay' | 'repeats' | 'branches' | 'held' | 'isHeldKnown'> & { readonly action: Action };
+type Placed = Pick<CheckedStep, 'index' | 'action' | 'delay' | 'repeats' | 'branches' | 'held' | 'isHeldKnown'>;
 type Position = Omit<Placed, 'action' | 'index'> & { readonly index?: number; readonly path: string };
 
 const START: Position = { delay: AT_ONCE, repeats: 1, branches: [], path: '', held: ALWAYS_POSSIBLE, isHeldKnown: true };
 
-function placedActions(steps: readonly Step[], start: Position, ports: ZonePorts): readonly Placed[] {
+/** Returns the calls in steps at all depths, without what they do. */
+export function placedActions(steps: readonly Step[], ports: ZonePorts): readonly Placed[] {
+  return actionsFrom(steps, START, ports);
+}
+
+function actionsFrom(steps: readonly Step[], start: Position, ports: ZonePorts): readonly Placed[] {
   let moment: Moment = start;
   return steps.flatMap((step, at) => {
     const position = { ...start, ...moment, index: start.index ?? at, path: `${start.path}/${at}` };
     moment = momentAfter(position, step, ports);
     if (isAction(step)) return [{ ...position, action: step }];
     if (isHouseCall(step)) return [{ ...position, action: callOfStep(step, 0) }];
-    return positionsWithin(step, position, ports).flatMap(([list, inner]) => placedActions(list, inner, ports));
+    return positionsWithin(step, position, ports).flatMap(([list, inner]) => actionsFrom(list, inner, ports));
   });
 }
 
@@ -173,10 +184,10 @@ function stepOf(
   const calls = callsOf(action.tool, params, { principal, ports });
   const others = other === undefined ? undefined : callsOf(action.tool, other, { principal, ports });
   const acts: Act[] = [];
-  const step: CheckedStep = { index, tool: action.tool, delay, repeats, branches, held, isHeldKnown, calls, acts };
+  const step: CheckedStep = { index, tool: action.tool, action, delay, repeats, branches, held, isHeldKnown, calls, acts };
   const effects = calls.flatMap((call) => call.effects);
   const differing = others?.flatMap((call) => call.effects);
-  for (const [at, effect] of effects.entries()) acts.push(...actsOf(effect, { step, other: differing?.[at] }));
+  for (const [at, effect] of effects.entries()) acts.push(...changesBy(effect, differing?.[at]).map((change) => ({ ...change, step })));
   return step;
 }
 
@@ -233,11 +244,12 @@ const RELATIVE = new Set([
   'MicrowaveOvenControl/AddMoreTime',
 ]);
 
-function actsOf(effect: Effect, { step, other }: { readonly step: CheckedStep; readonly other: Effect | undefined }): readonly Act[] {
+/** Returns what an effect changes. `other` is the same effect for another value of the trigger; what differs between them is a copy of that. */
+export function changesBy(effect: Effect, other?: Effect): readonly ValueChange[] {
   const at = deviceElement(effect.target);
   if (!at) return [];
   const isRelative = RELATIVE.has(`${at.cluster}/${at.element}`);
-  const common = { device: at.device, isRelative, step, effect };
+  const common = { device: at.device, isRelative, effect };
   const isOwn = (name: string) => at.cluster !== 'OnOff' || name === 'is_on';
   const set = Object.entries(effect.values ?? {}).filter(([name, value]) => isOwn(name) && (value === null || typeof value !== 'object'));
   const unforeseen = (effect.unforeseen ?? []).filter((name) => isOwn(name) && name !== '*');

@@ -2,11 +2,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Principal } from '../../core/auth/principal.ts';
 import { toAtmoError } from '../../core/errors.ts';
 import { type JsonObject, objectOf } from '../../core/json.ts';
-import { oncePerObject } from '../../core/lifecycle.ts';
 import { copyJson } from '../../tools/schema/plain-json.ts';
 import { type AgentRecord, isLiving } from '../agent-store.ts';
 import type { AgentQueries, CheckPorts, CheckToolPorts } from '../automation-ports.ts';
-import { type Behaviour, behaviourOf, type CheckedAutomation, LivingBehaviours } from './behaviour.ts';
+import { type Behaviour, behaviourOf, type CheckedAutomation, livingBehaviours } from './behaviour.ts';
 import { type Finding, SEVERITIES } from './finding.ts';
 import { neverComing, neverDone, neverHolding } from './impossible.ts';
 import { Influences } from './influences.ts';
@@ -35,7 +34,7 @@ export async function checkAutomation(
   }
   const others: Behaviour[] = [];
   for (const automation of living.filter(({ id }) => id !== candidate.id)) {
-    const other = behavioursFor(ports).of(automation);
+    const other = livingBehaviours(ports).of(automation);
     others.push(other);
     findings.push(...oppositeEffects(own, other, { count: living.length, ports }));
     await nextTurn();
@@ -43,8 +42,6 @@ export async function checkAutomation(
   findings.push(...loops(own, others, ports));
   return findings.sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity)).slice(0, MAX_FINDINGS);
 }
-
-const behavioursFor = oncePerObject((ports: CheckPorts) => new LivingBehaviours(ports));
 
 /** What is looked for in an automation alone. */
 const BY_ITSELF: readonly ((own: Behaviour, ports: CheckPorts) => readonly Finding[])[] = [
@@ -94,14 +91,15 @@ const HIDDEN = 'an automation that you may not see';
  * Returns the automations that live and are enabled. A stored configuration that this version cannot read is left out: it does not run either.
  * Of an automation that the caller may not see, the name is hidden.
  */
-function livingAutomations(agents: AgentQueries, by: Principal): readonly CheckedAutomation[] {
+export function livingAutomations(agents: AgentQueries, by: Principal): readonly CheckedAutomation[] {
   const visible = new Set(agents.list(by).map(({ id }) => id));
   const running = agents.records().filter((record) => record.type === 'automation' && isLiving(record) && !record.disabled);
   return running.flatMap((record) => {
-    const { id, name, permissions } = record;
+    const { id, permissions, renewsItself, expiresAtMs } = record;
     const principal: Principal = { id, kind: 'agent', permissions };
     const plan = agents.planOf(record);
     if (!plan) return [];
-    return visible.has(id) ? [{ id, name, plan, principal }] : [{ id, name: HIDDEN, plan, principal, isHidden: true }];
+    const known = { id, plan, principal, ...(!renewsItself && { endsAtMs: expiresAtMs }) };
+    return visible.has(id) ? [{ ...known, name: record.name }] : [{ ...known, name: HIDDEN, isHidden: true }];
   });
 }

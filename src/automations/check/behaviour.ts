@@ -1,4 +1,5 @@
 import type { Principal } from '../../core/auth/principal.ts';
+import { oncePerObject } from '../../core/lifecycle.ts';
 import type { CheckPorts } from '../automation-ports.ts';
 import type { AutomationPlan } from '../plan/plan-schema.ts';
 import { type Act, type CheckedStep, stepsOf } from './acts.ts';
@@ -47,7 +48,7 @@ interface KeptBehaviour {
 }
 
 /** Finds out what automations that live do, once in half a minute for each version: each step is previewed, which takes long for many of them. */
-export class LivingBehaviours {
+class LivingBehaviours {
   readonly #ports: CheckPorts;
   readonly #kept = new WeakMap<AutomationPlan, KeptBehaviour>();
 
@@ -65,6 +66,9 @@ export class LivingBehaviours {
     return behaviour;
   }
 }
+
+/** Returns what automations that live do, as it was found out once for all checks of a hub. */
+export const livingBehaviours = oncePerObject((ports: CheckPorts) => new LivingBehaviours(ports));
 
 function haveSamePermissions({ principal: a }: CheckedAutomation, { principal: b }: CheckedAutomation): boolean {
   return a.id === b.id && a.permissions.join() === b.permissions.join();

@@ -3,7 +3,7 @@ import { readableValue, readableWords } from '../../core/devices/matter-names.ts
 import { resultSchema, TEXT } from '../../tools/definition/define-tool.ts';
 import type { CheckPorts } from '../automation-ports.ts';
 import { deviceName } from '../home-things.ts';
-import type { Act } from './acts.ts';
+import type { ValueChange } from './acts.ts';
 import type { Behaviour, CheckedAutomation } from './behaviour.ts';
 import { type ShownWindow, type WeekTimes, windowsOf } from './week-times.ts';
 
@@ -64,7 +64,7 @@ export function quotedName({ name, isHidden }: Pick<CheckedAutomation, 'name' | 
 }
 
 /** Returns what a step does to its target, such as `Turn off Hall lamp (hall)`. */
-export function actText({ effect }: Act, { facts }: Pick<CheckPorts, 'facts'>): string {
+export function actText({ effect }: ValueChange, { facts }: Pick<CheckPorts, 'facts'>): string {
   const device = effect.device === undefined ? undefined : facts.namedDevice(effect.device);
   return targetText([effect.target], device ? [device] : [], { reads: readsIn([effect]) });
 }
@@ -73,7 +73,7 @@ export function actText({ effect }: Act, { facts }: Pick<CheckPorts, 'facts'>): 
 const SWITCHED: readonly string[] = ['is on', 'on off'];
 
 /** Returns the new content of a value, such as `on` or `heating setpoint: 21`. */
-export function contentText({ value, becomes, isCopy }: Act): string {
+export function contentText({ value, becomes, isCopy }: ValueChange): string {
   const name = readableWords(value.split('/').at(-1) ?? value);
   if (becomes === undefined) return isCopy ? `${name}: as the sensor shows` : `${name}: changed`;
   if (typeof becomes === 'boolean' && SWITCHED.includes(name)) return becomes ? 'on' : 'off';

@@ -1,7 +1,9 @@
 import { parseSensorId } from '../../core/devices/device-names.ts';
 import type { CheckPorts } from '../automation-ports.ts';
-import type { Act } from './acts.ts';
+import type { ValueChange } from './acts.ts';
 import type { Behaviour } from './behaviour.ts';
+import type { Start } from './starts.ts';
+import { ANY_VALUE, between, commonRange, directionOf, exactly, isNoValue, isWithin, singleValue, type ValueRange } from './value-range.ts';
 
 /** A fact that an act changes. `shows`: the sensor shows the set value itself. Otherwise the fact rises or falls by an unknown amount. */
 export interface Influence {
@@ -35,7 +37,7 @@ const DEVICE_KINDS: Readonly<Record<string, readonly string[]>> = { power: ['is_
 export class Influences {
   readonly #ports: InfluencePorts;
   readonly #sensors: readonly WatchedSensor[];
-  readonly #known = new Map<Act, readonly Influence[]>();
+  readonly #known = new Map<ValueChange, readonly Influence[]>();
 
   constructor(behaviours: readonly Behaviour[], ports: InfluencePorts) {
     this.#ports = ports;
@@ -45,13 +47,14 @@ export class Influences {
     this.#sensors = [...new Set(watched)].map((sensor) => watchedSensor(sensor, ports));
   }
 
-  of(act: Act): readonly Influence[] {
+  /** Returns on which watched readings a change has an influence. */
+  of(act: ValueChange): readonly Influence[] {
     const known = this.#known.get(act) ?? this.#sensors.flatMap((sensor) => this.#influenceOn(sensor, act) ?? []);
     this.#known.set(act, known);
     return known;
   }
 
-  #influenceOn(sensor: WatchedSensor, act: Act): Influence | undefined {
+  #influenceOn(sensor: WatchedSensor, act: ValueChange): Influence | undefined {
     const { fact, value } = sensor;
     if (value === act.value) return { fact, how: 'shows', by: 0 };
     if (!this.#follows(sensor, act)) return undefined;
@@ -59,7 +62,7 @@ export class Influences {
     return { fact, how: act.becomes === false || act.becomes === 0 ? 'falls' : 'rises', by };
   }
 
-  #follows({ device, kind, area }: WatchedSensor, act: Act): boolean {
+  #follows({ device, kind, area }: WatchedSensor, act: ValueChange): boolean {
     const name = act.value.split('/').at(-1) ?? '';
     if (device === act.device) return DEVICE_KINDS[kind]?.includes(name) ?? false;
     const room = ROOM_KINDS[kind];
@@ -75,4 +78,40 @@ function watchedSensor(id: string, { readings, values, facts }: InfluencePorts):
   const shown = values.shownBy(sensor);
   const value = shown && `${device}/${shown.endpoint}/${shown.name}`;
   return { fact: `reading ${id}`, value, device, kind: info?.kind ?? '', area: facts.areaOf(device) };
+}
+
+/** A fact before and after a change. */
+export interface FactChange {
+  readonly before: ValueRange;
+  readonly after: ValueRange;
+  readonly influence: Influence;
+}
+
+/** Returns the value of a fact after a change that has an influence on it; the same object as before if it stays. */
+export function changedValue(
+  { becomes }: ValueChange,
+  { influence, before }: { readonly influence: Influence; readonly before: ValueRange },
+): ValueRange {
+  if (influence.how !== 'shows') return beyond(before, influence);
+  if (becomes === undefined || becomes === null || typeof becomes === 'object') return { ...ANY_VALUE };
+  const after = exactly(becomes);
+  return singleValue(before) !== undefined && singleValue(before) === singleValue(after) ? before : after;
+}
+
+/** Returns the values that a reading may have after lamps or loads changed it. A half-line stands for its limit, which was just crossed. */
+function beyond({ numbers: [line] }: ValueRange, { how, by }: Influence): ValueRange {
+  if (!line || (line.low === -Infinity && line.high === Infinity)) return { ...ANY_VALUE };
+  const low = line.low === -Infinity ? line.high : line.low;
+  const high = line.high === Infinity ? line.low : line.high;
+  return how === 'rises' ? between(low, high + by) : between(low - by, high);
+}
+
+/** Returns whether a change of a fact may set off a trigger: the value comes into its range from outside. */
+export function setsOff({ watches }: Pick<Start, 'watches'>, { before, after, influence }: FactChange): boolean {
+  if (!watches) return false;
+  const { range, isAnyChange } = watches;
+  if (isAnyChange) return true;
+  if (influence.how !== 'shows' && directionOf(range) !== (influence.how === 'rises' ? 'up' : 'down')) return false;
+  if (isNoValue(commonRange(after, range))) return false;
+  return before === ANY_VALUE || influence.how !== 'shows' || !isWithin(before, range);
 }

@@ -3,10 +3,10 @@ import { sensorName } from '../home-things.ts';
 import type { Act, CheckedStep } from './acts.ts';
 import { type Behaviour, timesOfAct } from './behaviour.ts';
 import { actText, type Finding, findingOf, quotedName, timelineEntry } from './finding.ts';
-import type { Influence, Influences } from './influences.ts';
+import { changedValue, type Influence, type Influences, setsOff } from './influences.ts';
 import { areCompatible, both, isPossible, type Situation } from './situations.ts';
 import type { Start } from './starts.ts';
-import { ANY_VALUE, between, commonRange, directionOf, exactly, isNoValue, isWithin, singleValue, type ValueRange } from './value-range.ts';
+import { ANY_VALUE, commonRange, isWithin, type ValueRange } from './value-range.ts';
 import { intersection, type WeekTimes } from './week-times.ts';
 
 /** Maximum number of automations in one loop. */
@@ -123,40 +123,13 @@ function ownUnknowns({ facts }: Situation): FollowedRun['state'] {
   return new Map([...facts].map(([key, range]) => [key, range === ANY_VALUE ? { ...ANY_VALUE } : range]));
 }
 
-interface Change {
-  readonly before: ValueRange;
-  readonly after: ValueRange;
-  readonly influence: Influence;
-}
-
 /** Returns the value of the fact after the act; the same object as before if it stays. */
 function valueAfter(
   act: Act,
   { influence, run, before }: { readonly influence: Influence; readonly run: FollowedRun; readonly before: ValueRange },
 ): ValueRange {
-  if (influence.how !== 'shows') return beyond(before, influence);
-  if (act.isCopy) return run.state.get(run.start.watches?.fact ?? '') ?? ANY_VALUE;
-  if (act.becomes === undefined || act.becomes === null || typeof act.becomes === 'object') return { ...ANY_VALUE };
-  const after = exactly(act.becomes);
-  return singleValue(before) !== undefined && singleValue(before) === singleValue(after) ? before : after;
-}
-
-/** Returns the values that a reading may have after lamps or loads changed it. A half-line stands for its limit, which was just crossed. */
-function beyond({ numbers: [line] }: ValueRange, { how, by }: Influence): ValueRange {
-  if (!line || (line.low === -Infinity && line.high === Infinity)) return { ...ANY_VALUE };
-  const low = line.low === -Infinity ? line.high : line.low;
-  const high = line.high === Infinity ? line.low : line.high;
-  return how === 'rises' ? between(low, high + by) : between(low - by, high);
-}
-
-/** Returns whether a change of a fact may set off a trigger: the value comes into its range from outside. */
-function setsOff({ watches }: Start, { before, after, influence }: Change): boolean {
-  if (!watches) return false;
-  const { range, isAnyChange } = watches;
-  if (isAnyChange) return true;
-  if (influence.how !== 'shows' && directionOf(range) !== (influence.how === 'rises' ? 'up' : 'down')) return false;
-  if (isNoValue(commonRange(after, range))) return false;
-  return before === ANY_VALUE || influence.how !== 'shows' || !isWithin(before, range);
+  if (act.isCopy && influence.how === 'shows') return run.state.get(run.start.watches?.fact ?? '') ?? ANY_VALUE;
+  return changedValue(act, { influence, before });
 }
 
 interface Cause extends Pick<PathStep, 'act' | 'influence'> {

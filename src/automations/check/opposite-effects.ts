@@ -1,6 +1,6 @@
 import type { CheckPorts } from '../automation-ports.ts';
 import { deviceName } from '../home-things.ts';
-import { type Act, areExclusive, type CheckedStep } from './acts.ts';
+import { type Act, areExclusive, type CheckedStep, type ValueChange } from './acts.ts';
 import { type Behaviour, situationsAt, timesOfAct } from './behaviour.ts';
 import { actText, contentText, type Finding, findingOf, quotedName, timelineEntry } from './finding.ts';
 import { areCompatible, type Situations } from './situations.ts';
@@ -138,7 +138,8 @@ interface MeetingStarts {
   readonly how: 'always' | 'maybe' | 'never';
 }
 
-function differ(a: Act, b: Act): boolean {
+/** Returns whether two changes of one value bring about different contents, as far as that is known. */
+export function differ(a: ValueChange, b: ValueChange): boolean {
   if (a.isRelative || b.isRelative) return true;
   return a.becomes !== undefined && b.becomes !== undefined && a.becomes !== b.becomes;
 }

@@ -45,6 +45,16 @@ export interface LoggedWait {
   readonly isResumed: boolean;
 }
 
+/** A step that waits. */
+export interface RunWait {
+  /** Its place, such as `1/options/0/2`. */
+  readonly path: string;
+  /** When its wait ends at the latest, milliseconds since 1970. */
+  readonly dueMs: number;
+  /** True for a call that waits for an approval. */
+  readonly isCall?: true;
+}
+
 interface RunLogPorts {
   save(progress: RunProgress | undefined): void;
   readonly budget: SaveBudget;
@@ -77,6 +87,11 @@ export class RunLog {
     this.#resumed = new Set(this.#waits.keys());
     for (const path of this.#resumed) this.#long.add(path);
     this.#isSaved = progress !== undefined;
+  }
+
+  /** Returns the waits that have begun and not ended. */
+  waits(): readonly RunWait[] {
+    return [...this.#waits].map(([path, dueMs]) => ({ path, dueMs }));
   }
 
   /** Returns the result of a step that has ended; undefined if it has not. */

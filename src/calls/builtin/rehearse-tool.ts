@@ -2,6 +2,7 @@ import type { Json, JsonSchema } from '../../core/json.ts';
 import { defineTool, p, resultSchema, TEXT, TEXTS } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { copyJson, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
+import { CONFLICT_CAUSES } from '../coming-conflicts.ts';
 import { REHEARSAL_OUTCOMES, type ToolCaller } from '../request-and-answer.ts';
 
 const OBJECTS = { type: 'array', items: { type: 'object' } } as const;
@@ -32,10 +33,27 @@ export const REHEARSAL_SCHEMA = resultSchema(
     limits: { ...OBJECTS, description: 'Rate limits of which at most a tenth is left' },
     skipped: { ...OBJECTS, description: 'Devices that would be left out, with the reason' },
     calls: { ...OBJECTS, description: 'The same for each call inside it' },
+    conflicts: {
+      type: 'array',
+      description: 'What automations will do within the hour to what it sets: at_time or after_wait; if_set_off by the call itself',
+      items: resultSchema(
+        {
+          when: { enum: CONFLICT_CAUSES },
+          certain: { type: 'boolean' },
+          device_id: TEXT,
+          agent_id: TEXT,
+          name: TEXT,
+          at: TEXT,
+          does: TEXT,
+          sentence: TEXT,
+        },
+        ['agent_id', 'name', 'at', 'does'],
+      ),
+    },
     undo: resultSchema({ possible: { type: 'boolean' }, reason: TEXT }, ['reason']),
     node_id: { ...TEXT, description: 'The other hub that would run it' },
   },
-  ['error', 'places', 'approval', 'rule', 'node_id'],
+  ['error', 'places', 'approval', 'rule', 'conflicts', 'node_id'],
 ) satisfies JsonSchema;
 
 /** Returns the tool `hub:rehearse`. `pipeline` is a function because the pipeline is created after the registry that contains this tool. */
@@ -46,7 +64,7 @@ export function rehearseTool(pipeline: () => Pick<ToolCaller, 'rehearse'>): Regi
       name: 'rehearse',
       title: 'Rehearse a call',
       description:
-        'Tells what a call would do without doing it: the changes, the approval or refusal that it would meet, and whether it can be undone.',
+        'Tells what a call would do without doing it: the changes, the approval or refusal that it would meet, what automations will do against it within the hour, and whether it can be undone.',
       category: 'querying',
       hasSideEffects: false,
       preferLocal: true,

@@ -28,7 +28,7 @@ export function rehearsalText(rehearsal: JsonObject): Printable {
 }
 
 function notesOf(rehearsal: JsonObject): readonly string[] {
-  const { error, approval, undo, skipped } = rehearsal;
+  const { error, approval, undo, skipped, conflicts } = rehearsal;
   const { reason } = objectOf(approval);
   const skips = objectsOf(skipped).map((one) => `Left out: ${one.name}: ${one.reason}`);
   const { possible, reason: why } = objectOf(undo);
@@ -37,6 +37,7 @@ function notesOf(rehearsal: JsonObject): readonly string[] {
     ...(wouldRun ? [] : [`${objectOf(error).code}: ${objectOf(error).message}`]),
     ...(reason === undefined ? [] : [`Approval: ${reason}`]),
     ...skips,
+    ...objectsOf(conflicts).map(({ sentence }) => `Soon: ${sentence}`),
     ...(wouldRun ? [possible === true ? 'It can be undone' : `It cannot be undone: ${why}`] : []),
   ];
 }

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { jobTools } from '../../../src/calls/jobs/job-directory.ts';
 import { HUB_PROGRAM } from '../../../src/cli/command-table.ts';
+import { rehearsalText } from '../../../src/cli/commands/rehearsal.ts';
 import { nextStep } from '../../../src/cli/terminal/output.ts';
 import { AtmoError, type ErrorCode } from '../../../src/core/errors.ts';
 import { jobsHere } from '../../calls/pipeline-fixture.ts';
@@ -134,6 +135,12 @@ describe('calling', () => {
     const { code, out } = await run(['undo', 'ab12', '--dry-run']);
     expect([code, out, undone]).toEqual([0, expect.stringContaining('would run'), 0]);
     expect((await run(['undo', 'ab12'])).out).toBe('undone 1\n');
+  });
+
+  test('a rehearsal says what automations will do against the call', () => {
+    const sentence = '"Evening" will do this at 18:30: Turn off Hall lamp (hall)';
+    const answer = { tool: 'dim', outcome: 'would_run', undo: { possible: true }, conflicts: [{ when: 'at_time', sentence }] };
+    expect(rehearsalText(answer)).toEqual(['dim would run\n', `Soon: ${sentence}\n`, 'It can be undone\n']);
   });
 
   test('parameters come as JSON, from stdin and from a file', async () => {

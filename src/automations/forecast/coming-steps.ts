@@ -1,0 +1,150 @@
+import type { ComingRuns } from '../automation-ports.ts';
+import { type CheckedStep, placedActions } from '../check/acts.ts';
+import type { Behaviour } from '../check/behaviour.ts';
+import { ALWAYS_POSSIBLE, type ZonePorts } from '../check/situations.ts';
+import type { Start } from '../check/starts.ts';
+import { simpleConditions } from '../plan/condition-schema.ts';
+import type { Action } from '../plan/step-schema.ts';
+import type { Trigger } from '../plan/trigger-schema.ts';
+import type { RunWait } from '../run/run-log.ts';
+import { nextTimeMoment } from '../triggers/clock-watches.ts';
+import type { Minutes, NextHour, Series } from './next-hour.ts';
+import { endsInTime, stepsAfter } from './steps-after.ts';
+
+const MINUTE_MS = 60_000;
+
+/** When a step of an automation comes within the hour. */
+export interface StepMoment {
+  readonly when: 'at_time' | 'after_wait' | 'if_set_off';
+  /** The earliest time, milliseconds since 1970; undefined if it is not known. */
+  readonly atMs: number | undefined;
+  /** False if conditions, choices or people decide whether it comes. */
+  readonly isCertain: boolean;
+}
+
+/** A trigger that a call sets off, or may set off. */
+export interface SetOffStart {
+  readonly start: Start;
+  readonly isCertain: boolean;
+}
+
+/** When the steps of one automation come within the hour. */
+export class ComingSteps {
+  readonly behaviour: Behaviour;
+  readonly #coming: ComingRuns;
+  readonly #hour: NextHour;
+  readonly #ports: ZonePorts;
+  readonly #byTime = new Map<CheckedStep, StepMoment | undefined>();
+  readonly #begins = new Map<Start, Minutes>();
+  #afterWaits: ReadonlyMap<Action, StepMoment> | undefined;
+
+  constructor(behaviour: Behaviour, coming: ComingRuns, { hour, ports }: { readonly hour: NextHour; readonly ports: ZonePorts }) {
+    this.behaviour = behaviour;
+    this.#coming = coming;
+    this.#hour = hour;
+    this.#ports = ports;
+  }
+
+  /** Returns when a step comes because a trigger fires by the time; the soonest moment. */
+  byTime(step: CheckedStep): StepMoment | undefined {
+    if (this.#byTime.has(step)) return this.#byTime.get(step);
+    const moments = this.behaviour.starts.flatMap((start, index) => this.#fromStart(start, this.#coming.due[index], step) ?? []);
+    const soonest = soonestOf(moments);
+    this.#byTime.set(step, soonest);
+    return soonest;
+  }
+
+  /** Returns when a step comes in the run that is in progress and waits. */
+  afterWait({ action }: CheckedStep): StepMoment | undefined {
+    this.#afterWaits ??= this.#computedAfterWaits();
+    return this.#afterWaits.get(action);
+  }
+
+  /** Returns when a step comes if the triggers fire now. */
+  ifSetOff(step: CheckedStep, starts: readonly SetOffStart[]): StepMoment | undefined {
+    const moments = starts.flatMap(({ start, isCertain }) => {
+      const { trigger } = start;
+      const stayMs = trigger.type === 'reading' ? (trigger.for_seconds ?? 0) * 1000 : 0;
+      const fired = this.#fromStart(start, this.#hour.startMs + stayMs, step, ONCE);
+      return fired ? [{ when: 'if_set_off' as const, atMs: fired.atMs, isCertain: isCertain && fired.isCertain }] : [];
+    });
+    return soonestOf(moments);
+  }
+
+  #fromStart(start: Start, firstMs: number | undefined, step: CheckedStep, nextAfter = this.#nextAfter(start.trigger, firstMs)) {
+    if (firstMs === undefined || firstMs > this.#hour.endMs || step.held.length === 0) return undefined;
+    const delayMs = step.delay.least * MINUTE_MS;
+    const run = this.#firstRun(start, { firstMs, nextAfter }, { held: this.#heldIn(step), delayMs });
+    if (!run) return undefined;
+    const atMs = run.atMs === undefined ? undefined : run.atMs + delayMs;
+    return { when: 'at_time' as const, atMs, isCertain: atMs !== undefined && this.#asksTimesAlone() && isSure(step) };
+  }
+
+  /** Returns the first moment of a trigger at which a run may begin that comes to a step within the hour. */
+  #firstRun(start: Start, series: Series, { held, delayMs }: { readonly held: Minutes | undefined; readonly delayMs: number }) {
+    const begins = this.#runsIn(start);
+    const { restsUntilMs = 0 } = this.#coming;
+    const { endsAtMs = Infinity } = this.behaviour.automation;
+    return this.#hour.firstOf(series, this.#hour.endMs - delayMs, (atMs) => {
+      if (atMs < restsUntilMs || atMs >= endsAtMs) return false;
+      return this.#hour.isIn(begins, atMs) && (held === undefined || this.#hour.isIn(held, atMs + delayMs));
+    });
+  }
+
+  /** Returns the minutes in which a run by the trigger may begin. */
+  #runsIn(start: Start): Minutes {
+    const known = this.#begins.get(start) ?? this.#hour.minutesIn(start.situations);
+    this.#begins.set(start, known);
+    return known;
+  }
+
+  /** Returns the minutes in which the choices and waits before a step let it come; undefined if they always do or its time is not known. */
+  #heldIn({ held, delay }: CheckedStep): Minutes | undefined {
+    return held === ALWAYS_POSSIBLE || delay.least !== delay.most ? undefined : this.#hour.minutesIn(held);
+  }
+
+  /** Returns whether a run begins whenever a trigger fires at a possible time. */
+  #asksTimesAlone(): boolean {
+    return simpleConditions(this.behaviour.automation.plan.conditions).every(({ type }) => type === 'time');
+  }
+
+  #nextAfter(trigger: Trigger, firstMs = 0): Series['nextAfter'] {
+    if (trigger.type === 'time') return (afterMs) => nextTimeMoment(trigger, this.#ports.timeZone, afterMs);
+    if (trigger.type !== 'every') return ONCE;
+    const everyMs = trigger.seconds * 1000;
+    return (afterMs) => firstMs + Math.ceil(Math.max(1, afterMs + 1 - firstMs) / everyMs) * everyMs;
+  }
+
+  #computedAfterWaits(): ReadonlyMap<Action, StepMoment> {
+    const moments = new Map<Action, StepMoment>();
+    const { waits } = this.#coming;
+    for (const [action, moment] of waits.flatMap((wait) => this.#after(wait, waits.length === 1))) {
+      const known = moments.get(action);
+      if (!known || (moment.atMs ?? Infinity) < (known.atMs ?? Infinity)) moments.set(action, moment);
+    }
+    return moments;
+  }
+
+  #after(wait: RunWait, isAlone: boolean): readonly (readonly [Action, StepMoment])[] {
+    const { actions } = this.behaviour.automation.plan;
+    const isTimed = endsInTime(actions, wait);
+    const fromMs = isTimed ? wait.dueMs : this.#hour.startMs;
+    return placedActions(stepsAfter(actions, wait), this.#ports).flatMap((placed) => {
+      const atMs = fromMs + placed.delay.least * MINUTE_MS;
+      if (atMs > this.#hour.endMs || placed.held.length === 0) return [];
+      const moment = { when: 'after_wait', atMs: isTimed ? atMs : undefined, isCertain: isTimed && isAlone && isSure(placed) } as const;
+      return [[placed.action, moment]];
+    });
+  }
+}
+
+const ONCE = () => undefined;
+
+function soonestOf(moments: readonly StepMoment[]): StepMoment | undefined {
+  return moments.toSorted((a, b) => (a.atMs ?? Infinity) - (b.atMs ?? Infinity))[0];
+}
+
+/** Returns whether a run comes to a step for certain, and when. */
+function isSure({ delay, held }: Pick<CheckedStep, 'delay' | 'held'>): boolean {
+  return delay.least === delay.most && held === ALWAYS_POSSIBLE;
+}
