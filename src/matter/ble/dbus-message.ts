@@ -118,7 +118,10 @@ function endOfType(signature: string, at: number, depth: number): number {
   if (code !== '(' && code !== '{') return at + 1;
   const close = code === '(' ? ')' : '}';
   let end = at + 1;
-  while (signature[end] !== close) end = endOfType(signature, end, depth + 1);
+  let members = 0;
+  for (; signature[end] !== close; members++) end = endOfType(signature, end, depth + 1);
+  // A value of a type without members would take no bytes, so that an array could hold any number of them.
+  if (members === 0 || (code === '{' && members !== 2)) throw brokenMessage(`a type ${code}${close} has ${members} members`);
   return end + 1;
 }
 
@@ -169,6 +172,8 @@ function numberFormat(code: string): NumberFormat {
 
 class Reader {
   readonly #view: DataView;
+  /** The members of each type that was met: an array has the same type for all of its items. */
+  readonly #members = new Map<string, readonly string[]>();
   at = 0;
 
   constructor(data: Uint8Array) {
@@ -180,12 +185,19 @@ class Reader {
     this.#align(alignmentOf(type));
     const code = type[0] ?? '';
     if (code === 'a') return this.#array(type.slice(1), depth + 1);
-    if (code === '(' || code === '{') return membersOf(type).map((member) => this.read(member, depth + 1));
+    if (code === '(' || code === '{') return this.#membersOf(type).map((member) => this.read(member, depth + 1));
     if (code === 'v') {
       const signature = this.#text('g');
+      if (splitSignature(signature).length !== 1) throw brokenMessage('a variant does not hold one value');
       return { signature, value: this.read(signature, depth + 1) };
     }
     return code === 's' || code === 'o' || code === 'g' ? this.#text(code) : this.#number(code);
+  }
+
+  #membersOf(type: string): readonly string[] {
+    const members = this.#members.get(type) ?? membersOf(type);
+    this.#members.set(type, members);
+    return members;
   }
 
   #number(code: string): number | bigint | boolean {

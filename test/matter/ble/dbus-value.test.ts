@@ -8,6 +8,19 @@ describe('D-Bus values', () => {
     expect(() => splitSignature('(i')).toThrow(/cut off/);
   });
 
+  test.each(['()', 'a()', '{}', 'a{}', 'a{s}', 'a{sss}', '(())'])(
+    'have no type %s, whose values would take no bytes or no pair',
+    (signature) => {
+      expect(() => splitSignature(signature)).toThrow(/members/);
+    },
+  );
+
+  test.each(['a()', '', 'ii'])('in a variant are one value of a type; "%s" is refused', (signature) => {
+    // Without the refusal, the array would have items without end.
+    const bytes = Uint8Array.from([signature.length, ...Buffer.from(signature), 0, ...new Array(16).fill(1)]);
+    expect(() => unmarshal('v', bytes)).toThrow(/cannot be read/);
+  });
+
   test('have the layout of the specification', () => {
     // A byte, then an array of 64-bit numbers: its length on a 4-byte boundary, its items on an 8-byte one.
     expect([...marshal('yat', [7, [1n]])]).toEqual([7, 0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
