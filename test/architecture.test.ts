@@ -266,7 +266,7 @@ describe('files', () => {
   });
 
   test('have their tests in a folder of the same name', () => {
-    const APART = /^(live|home|fixtures|openapi-client|scripts|simulation|systemd)(\/|$)/;
+    const APART = /^(live|home|fixtures|fuzz|openapi-client|scripts|simulation|systemd)(\/|$)/;
     const tests = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.test.ts'));
     const homes = new Set(['.', ...sources.map(dirname)]);
     expect(tests.filter((file) => !APART.test(file) && !homes.has(dirname(file)))).toEqual([]);
