@@ -121,6 +121,8 @@ export class AgentRunner implements Service {
   async start(): Promise<void> {
     this.#agents.load();
     this.#unsubscribe = this.#parts.tokens.onRevoked((tokenId) => this.#onRevoked(tokenId));
+    // A crash may have come between the end of an agent and that of its tokens.
+    for (const record of this.#agents.all()) if (!isLiving(record)) this.#renewal.endRest(record);
     for (const { id } of this.#agents.living()) {
       const record = this.#agents.get(id);
       // What is settled for one agent may end others that come from it.
@@ -369,25 +371,32 @@ export class AgentRunner implements Service {
   }
 
   #onRevoked(tokenId: string): void {
-    for (const record of this.#agents.living()) {
-      if (!record.chain.includes(tokenId)) continue;
-      this.#end(record, { status: 'killed', reason: 'Its token, or one that it comes from, was revoked', cause: 'token_revoked' });
+    for (const { id } of this.#agents.living()) {
+      const record = this.#agents.get(id);
+      // The end of one agent may have ended others that come from it.
+      if (!record || !isLiving(record) || !record.chain.includes(tokenId)) continue;
+      this.#endByItself(record, { status: 'killed', reason: 'Its token, or one that it comes from, was revoked', cause: 'token_revoked' });
     }
   }
 
   #expire(id: string): void {
     const record = this.#agents.get(id);
     if (!record || !isLiving(record)) return;
-    this.#end(record, { status: 'expired', reason: 'Its time is over', cause: 'lifetime_over' });
-    this.#renewal.endFormer(record);
+    this.#endByItself(record, { status: 'expired', reason: 'Its time is over', cause: 'lifetime_over' });
   }
 
   #onTokenEnded(id: string, code: ErrorBody['code'], message: string): void {
     const record = this.#agents.get(id);
     if (!record || !isLiving(record)) return;
     if (code === 'TOKEN_EXPIRED' && record.renewsItself) this.#renewByItself(id);
-    else if (code === 'TOKEN_EXPIRED') this.#end(record, { status: 'expired', reason: message, cause: 'lifetime_over' });
-    else if (code === 'TOKEN_INVALID') this.#end(record, { status: 'killed', reason: message, cause: 'token_invalid' });
+    else if (code === 'TOKEN_EXPIRED') this.#endByItself(record, { status: 'expired', reason: message, cause: 'lifetime_over' });
+    else if (code === 'TOKEN_INVALID') this.#endByItself(record, { status: 'killed', reason: message, cause: 'token_invalid' });
+  }
+
+  /** Ends an agent, and what is left of its tokens. */
+  #endByItself(record: AgentRecord, end: AgentEnd): void {
+    this.#end(record, end);
+    this.#renewal.endRest({ ...record, status: end.status });
   }
 
   /** Ends an agent. It is stopped before its record is written, so that it also stops if the write fails. */

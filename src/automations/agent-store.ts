@@ -68,7 +68,8 @@ export class AgentStore {
 
   #deleteOldest(): void {
     const ended = [...this.#records.values()].filter((record) => !isLiving(record));
-    for (const { id } of ended.sort((a, b) => b.createdAtMs - a.createdAtMs).slice(MAX_ENDED)) {
+    // The one that ended last stays: the next start of the hub ends its tokens if a crash keeps the hub from it now.
+    for (const { id } of ended.sort((a, b) => endOf(b) - endOf(a)).slice(MAX_ENDED)) {
       this.#records.delete(id);
       this.#parts.store.delete(SPACE, id);
       this.versions.forget(id);
@@ -163,6 +164,10 @@ export interface AgentRecord {
   readonly reason?: string;
   /** When the agent ended, and who asked for it or, if it ended by itself, the cause. Absent in records of earlier versions. */
   readonly ended?: { readonly atMs: number; readonly by?: string; readonly cause?: EndCause };
+}
+
+function endOf({ ended, createdAtMs }: AgentRecord): number {
+  return ended?.atMs ?? createdAtMs;
 }
 
 /** Returns whether the agent has not ended. */

@@ -128,10 +128,14 @@ export class TokenRenewal {
     return settled;
   }
 
-  /** Ends the earlier tokens of an agent whose time is over: a person may have given it an earlier end than these have. */
-  endFormer({ id, formerTokenIds = [] }: Pick<AgentRecord, 'id' | 'formerTokenIds'>): void {
+  /**
+   * Ends what is left of the tokens of an agent that has ended. Of one whose time is over, these are the earlier ones: a person may have given it
+   * an earlier end than they have.
+   */
+  endRest({ id, status, tokenId, formerTokenIds = [] }: Pick<AgentRecord, 'id' | 'status' | 'tokenId' | 'formerTokenIds'>): void {
+    const all = status === 'killed' ? [...formerTokenIds, tokenId] : formerTokenIds;
     try {
-      this.#revokeEach(formerTokenIds);
+      this.#revokeEach(all.filter((token) => this.#isLeft(token)));
     } catch (thrown) {
       this.#logOutstanding(id, thrown);
     }
@@ -143,9 +147,11 @@ export class TokenRenewal {
     return this.#parts.tokens.revoke(tokenId);
   }
 
-  /** Throws if the token of an automation cannot be used. One without end may have to wait for its new token until the time is trusted. */
-  requireUsable({ token, renewsItself }: Pick<AgentRecord, 'token' | 'renewsItself'>): void {
-    if (token === undefined) return;
+  /** Throws if the token of an agent cannot be used. One without end may have to wait for its new token until the time is trusted. */
+  requireUsable({ token, tokenId, renewsItself }: Pick<AgentRecord, 'token' | 'tokenId' | 'renewsItself'>): void {
+    // The hub does not have the token of an external agent, only what it noted about it.
+    if (token === undefined && this.#parts.tokens.find(tokenId)?.revokedAtMs === undefined) return;
+    if (token === undefined) throw new AtmoError('TOKEN_INVALID', 'Its token was revoked');
     try {
       this.#parts.tokens.principalOf(token);
     } catch (thrown) {
@@ -204,6 +210,11 @@ export class TokenRenewal {
     this.#revokeEach(this.#tokenIdsOf(record.id).filter((id) => !known.includes(id)));
     this.#parts.agents.put(settled);
     return settled;
+  }
+
+  #isLeft(tokenId: string): boolean {
+    const token = this.#parts.tokens.find(tokenId);
+    return token !== undefined && token.revokedAtMs === undefined;
   }
 
   /** Revokes each of the tokens, also if the disk refuses one of them, which is thrown then. */

@@ -235,6 +235,59 @@ describe('renew_agent', () => {
   });
 });
 
+describe('kill_agent', () => {
+  const isValid = ({ revokedAtMs }: { readonly revokedAtMs?: number }) => revokedAtMs === undefined;
+
+  test('cut off at any write leaves after a restart an agent that lives, or one that has ended with all its tokens and children', async () => {
+    const ends = new Set<unknown>();
+    for (let writes = 0; writes < 12; writes++) {
+      const fixture = await startedFixture();
+      const permissions = [...ENOUGH, 'agent:spawn', 'agent:configure:*'];
+      const { token } = resultOf(await fixture.spawn(WHEN_HOT, { permissions }));
+      const kid = { agent_type: 'external', name: 'kid', permissions: [`sensor:read:${SENSOR}`] };
+      await fixture.call('spawn_agent', kid, fixture.issuer.principalOf(String(token)));
+      await renew(fixture);
+      const killed = killAtWrite(fixture, writes);
+      await fixture.call('kill_agent', { agent_id: 'auto' });
+      killed.revive();
+      const after = await restarted(fixture);
+      const states = ['auto', 'auto/kid'].map((id) => after.runner.directory.require(id).status);
+      ends.add(states[0]);
+      expect(new Set(states).size, `${writes}: ${states}`).toBe(1);
+      const left = after.issuer.list().filter(isValid).length;
+      if (states[0] === 'killed') expect(left, `${writes}`).toBe(0);
+      else expect(left, `${writes}`).toBe(3);
+    }
+    expect(ends).toEqual(new Set(['active', 'killed']));
+  });
+
+  test('keeps the record of the oldest agent that ended last, by which a restart knows what to end', async () => {
+    const fixture = await startedFixture();
+    await fixture.spawn(WHEN_HOT, { name: 'first' });
+    for (let count = 0; count < 65; count++) {
+      await fixture.pass(1);
+      await fixture.spawn(WHEN_HOT, { name: `later-${count}` });
+      await fixture.call('kill_agent', { agent_id: `later-${count}` });
+    }
+    await fixture.call('kill_agent', { agent_id: 'first' });
+    expect(fixture.runner.directory.require('first').status).toBe('killed');
+    expect(() => fixture.runner.directory.require('later-0')).toThrow('no agent');
+  });
+
+  test('an outside agent whose token was revoked and whose end a full disk did not take has ended after the restart', async () => {
+    const fixture = await startedFixture();
+    await fixture.call('spawn_agent', { agent_type: 'external', name: 'helper', permissions: [`sensor:read:${SENSOR}`] });
+    const { set } = fixture.store;
+    fixture.store.set = (space, ...write) => {
+      if (space === 'agents') throw new AtmoError('STORAGE_FAILED', 'full');
+      set.call(fixture.store, space, ...write);
+    };
+    await fixture.call('kill_agent', { agent_id: 'helper' });
+    fixture.store.set = set;
+    expect((await restarted(fixture)).runner.directory.require('helper').status).toBe('killed');
+  });
+});
+
 test('list_automations has triggers and tools, and no parameter that may be a secret', async () => {
   const fixture = await startedFixture();
   const params = { pin: '4711-0815', device_id: 'lamp' };
