@@ -6,7 +6,7 @@ import { parseSensorId } from '../../core/devices/device-names.ts';
 import type { PastReading, PastReadings } from '../../core/devices/sensor-readings.ts';
 import type { SensorId } from '../../core/ids.ts';
 import { localTimeAt } from '../../core/local-time.ts';
-import type { EventHistory, PastEvent } from '../../core/storage/event-history.ts';
+import { type EventHistory, LEFT_OUT, type PastEvent } from '../../core/storage/event-history.ts';
 import type { CheckPorts } from '../automation-ports.ts';
 import { observedBy } from '../observed.ts';
 import type { AutomationPlan } from '../plan/plan-schema.ts';
@@ -155,6 +155,7 @@ class PlayedTime {
 
   /** While the hub was off, nothing ran: a run that waited went on afterwards. */
   async #takeEvent(event: PastEvent): Promise<void> {
+    if (event.type === LEFT_OUT) this.#gaps.seeLeftOut(event);
     if (event.type === HUB_STOPPED) await this.#played.stop();
     this.#home.takeEvent(event);
     if (event.type === HUB_STARTED) await this.#played.restart();

@@ -1,12 +1,21 @@
 import { isoTime } from '../../core/clock.ts';
 import type { PastReading } from '../../core/devices/sensor-readings.ts';
 import type { SensorId } from '../../core/ids.ts';
+import type { PastEvent } from '../../core/storage/event-history.ts';
 import { observedBy } from '../observed.ts';
 import type { AutomationPlan } from '../plan/plan-schema.ts';
 import { answersIn } from '../plan/step-schema.ts';
 
 /** Why something of the past is not known. */
-export const GAP_KINDS = ['no_readings', 'five_minute_slots', 'age_of_readings', 'no_events', 'webhook', 'answer'] as const;
+export const GAP_KINDS = [
+  'no_readings',
+  'five_minute_slots',
+  'age_of_readings',
+  'no_events',
+  'events_left_out',
+  'webhook',
+  'answer',
+] as const;
 
 /** Something that a trigger or condition looks at and of which not all was kept. */
 export interface Gap {
@@ -37,6 +46,7 @@ export class GapFinder {
   readonly #range: PlayedRange;
   readonly #firstMs = new Map<SensorId, number>();
   readonly #lastSlotMs = new Map<SensorId, number>();
+  readonly #leftOut: PastEvent[] = [];
 
   constructor(plan: AutomationPlan, range: PlayedRange) {
     this.#plan = plan;
@@ -46,6 +56,10 @@ export class GapFinder {
   see({ sensor, atMs, isSlot }: PastReading): void {
     if (!this.#firstMs.has(sensor)) this.#firstMs.set(sensor, atMs);
     if (isSlot) this.#lastSlotMs.set(sensor, atMs);
+  }
+
+  seeLeftOut(event: PastEvent): void {
+    this.#leftOut.push(event);
   }
 
   /** Returns what is missing, after all readings were seen. `nameOf` returns what a sensor measures, for people. */
@@ -80,12 +94,21 @@ export class GapFinder {
 
   #ofEvents(type: string, id: string): readonly Gap[] {
     const { startMs, endMs, eventsSinceMs = endMs } = this.#range;
-    if (eventsSinceMs <= startMs) return [];
+    if (eventsSinceMs <= startMs) return this.#ofLeftOut();
     const until = isoTime(eventsSinceMs);
     const what = EVENT_TEXTS[type] ?? type;
-    return [
-      { kind: 'no_events', id: id === '' ? type : id, until, text: `${what}${id === '' ? '' : ` (${id})`} before ${until} was not kept` },
-    ];
+    const text = `${what}${id === '' ? '' : ` (${id})`} before ${until} was not kept`;
+    return [{ kind: 'no_events', id: id === '' ? type : id, until, text }, ...this.#ofLeftOut()];
+  }
+
+  /** Which events were left out is not known, so that those that the plan looks at may be among them. */
+  #ofLeftOut(): readonly Gap[] {
+    const [first, last] = [this.#leftOut[0], this.#leftOut.at(-1)];
+    if (!first || !last) return [];
+    const count = this.#leftOut.reduce((sum, { data }) => sum + Number(data.count), 0);
+    const [from, until] = [isoTime(first.atMs), isoTime(Number(last.data.until_ms))];
+    const text = `${count} events between ${from} and ${until} were left out, because too many came at once or they were too long`;
+    return [{ kind: 'events_left_out', id: 'house', until, text }];
   }
 }
 

@@ -11,6 +11,8 @@ const MINUTE_MS = 60_000;
 const KEPT_MS = 30 * 86_400_000;
 /** Most traces of one automation: runs and triggers that started none, and triggers that nearly fired. */
 export const MOST_TRACES = { fired: 200, near: 100 } as const;
+/** Most new traces of one automation within a minute. Beyond them, its traces of one cause are one, whatever set them off. */
+const MOST_PER_MINUTE = 20;
 const MOST_IN_ALL = 20_000;
 /** A trace that repeats within this time counts up the former one, which spans an hour at most. */
 const REPEAT_MS = 10 * MINUTE_MS;
@@ -49,6 +51,7 @@ export class TraceLog implements Service {
   readonly #latest = new Map<string, Trace>();
   readonly #unwritten = new Map<number, Trace>();
   readonly #cancels: (() => void)[] = [];
+  readonly #budget: MinuteBudget;
   #cancelTrust = () => {};
   #cancelWrite: (() => void) | undefined;
   #dueMs = Infinity;
@@ -58,6 +61,7 @@ export class TraceLog implements Service {
 
   constructor(ports: TraceLogPorts) {
     this.#ports = ports;
+    this.#budget = new MinuteBudget(ports.clock);
   }
 
   /** Reads when the hub ran last, and notes how long it was off as soon as the time is known. */
@@ -91,9 +95,22 @@ export class TraceLog implements Service {
 
   /** Adds a trace. */
   note(agent: string, note: TraceNote): void {
-    const key = `${agent} ${keyOf(note)}`;
+    const own = `${agent} ${keyOf(note)}`;
+    const before = this.#latest.get(own);
+    if (!SPANS.has(note.cause) && this.#isRecent(before)) this.#keep(own, this.#again(before, note));
+    else if (this.#budget.take(agent)) this.#keep(own, this.#anew(agent, note));
+    else this.#noteCause(agent, note);
+  }
+
+  /** Adds a trace of an automation that leaves too many: it counts with the others of its cause. */
+  #noteCause(agent: string, note: TraceNote): void {
+    const key = `${agent} ${note.cause}`;
     const before = this.#latest.get(key);
-    const trace = this.#repeats(before, note) ? this.#again(before, note) : this.#anew(agent, note);
+    const trigger = note.trigger && { trigger: note.trigger };
+    this.#keep(key, this.#isRecent(before) ? { ...this.#again(before, note), ...trigger } : this.#anew(agent, note));
+  }
+
+  #keep(key: string, trace: Trace): void {
     this.#remember(key, trace);
     this.#writeWithin(trace.count > 1 ? COUNTED_EVERY_MS : PROMPT_MS);
   }
@@ -113,8 +130,9 @@ export class TraceLog implements Service {
     return this.#ports.rows.read(query).map(traceOf);
   }
 
-  #repeats(before: Trace | undefined, { cause }: TraceNote): before is Trace {
-    if (!before || SPANS.has(cause)) return false;
+  /** Returns whether what happens now still counts to a trace. */
+  #isRecent(before: Trace | undefined): before is Trace {
+    if (!before) return false;
     const nowMs = this.#ports.clock.now();
     return nowMs >= before.lastMs && nowMs - before.lastMs <= REPEAT_MS && nowMs - before.atMs <= LONGEST_SPAN_MS;
   }
@@ -171,6 +189,27 @@ export class TraceLog implements Service {
       if (!this.#isFailing) this.#ports.logger.warn('agent.traces_not_written', { problem });
       this.#isFailing = true;
     }
+  }
+}
+
+/** Counts the new traces of each automation within a minute, so that a flood of triggers neither fills the disk nor displaces those of others. */
+class MinuteBudget {
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #taken = new Map<string, number>();
+  #minute = 0;
+
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.#clock = clock;
+  }
+
+  /** Takes one trace. Returns false if none is left within this minute. */
+  take(agent: string): boolean {
+    const minute = Math.floor(this.#clock.monotonic() / MINUTE_MS);
+    if (minute !== this.#minute) this.#taken.clear();
+    this.#minute = minute;
+    const taken = this.#taken.get(agent) ?? 0;
+    this.#taken.set(agent, taken + 1);
+    return taken < MOST_PER_MINUTE;
   }
 }
 

@@ -9,11 +9,17 @@ export interface PastEvent {
   readonly data: JsonObject;
 }
 
+/**
+ * Type of the row that says how many events were left out (`count`), from its time until `until_ms`, because they were too long or too many came
+ * within a minute.
+ */
+export const LEFT_OUT = 'history.left_out';
+
 /** Port: what happened in the house, so that an automation can be tried on it. Reading throws STORAGE_FAILED. */
 export interface EventHistory {
   /** Notes that events are kept from now on, unless they were before. */
   begin(atMs: number): void;
-  /** Keeps an event; it is on the disk with the readings of the minute. One that is too long or comes too often is left out. */
+  /** Keeps an event; it is on the disk with the readings of the minute. One that is too long or comes too often is left out, which a row of the type `LEFT_OUT` says. */
   note(event: PastEvent): void;
   /** Yields the events from `startMs` to before `endMs` in the order of time, page by page. */
   between(range: { readonly startMs: number; readonly endMs: number }): Iterable<readonly PastEvent[]>;

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { objectOf, tryParseJson } from '../../core/json.ts';
-import type { EventHistory, PastEvent } from '../../core/storage/event-history.ts';
+import { type EventHistory, LEFT_OUT, type PastEvent } from '../../core/storage/event-history.ts';
 import type { Migration } from '../checked-database.ts';
 import type { SqliteFile } from '../sqlite-file.ts';
 
@@ -32,6 +32,8 @@ export class EventTable implements EventHistory {
   /** Writes what waits, so that a query sees it. */
   readonly #flush: () => void;
   #waiting: PastEvent[] = [];
+  /** Says how many events were left out since the last write. */
+  #leftOut: PastEvent | undefined;
 
   constructor(file: Pick<SqliteFile, 'use'>, flush: () => void) {
     this.#file = file;
@@ -40,11 +42,12 @@ export class EventTable implements EventHistory {
 
   /** Events to write. They stay until `clear`, so that a failed write loses none. */
   get waiting(): readonly PastEvent[] {
-    return this.#waiting;
+    return this.#leftOut ? [...this.#waiting, this.#leftOut] : this.#waiting;
   }
 
   clear(): void {
     this.#waiting = [];
+    this.#leftOut = undefined;
   }
 
   begin(atMs: number): void {
@@ -53,6 +56,12 @@ export class EventTable implements EventHistory {
 
   note(event: PastEvent): void {
     if (this.#waiting.length < MAX_WAITING && JSON.stringify(event.data).length <= MAX_LENGTH) this.#waiting.push(event);
+    else this.#noteLeftOut(event.atMs);
+  }
+
+  #noteLeftOut(untilMs: number): void {
+    const { atMs, data } = this.#leftOut ?? { atMs: untilMs, data: {} };
+    this.#leftOut = { atMs, type: LEFT_OUT, subject: '', data: { count: Number(data.count ?? 0) + 1, until_ms: untilMs } };
   }
 
   *between({ startMs, endMs }: { readonly startMs: number; readonly endMs: number }): Generator<readonly PastEvent[]> {
@@ -91,7 +100,7 @@ export class EventTable implements EventHistory {
 
   /** A query alone writes nothing, so that the hub starts also when its disk is full. */
   #flushWaiting(): void {
-    if (this.#waiting.length > 0) this.#flush();
+    if (this.waiting.length > 0) this.#flush();
   }
 
   #all(sql: string, ...values: readonly (string | number)[]): readonly PastEvent[] {

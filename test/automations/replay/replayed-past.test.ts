@@ -90,6 +90,18 @@ test('what has no history is told and not guessed', async () => {
   ]);
 });
 
+test('events that came too fast to be kept are told of a draft that looks at events, and not of one that looks at the time', async () => {
+  await using home = await openHouse();
+  await home.pass(MINUTE);
+  for (let press = 0; press < 600; press++) home.events.emit('device.event', 'hall-button', { event: 'InitialPress', cluster: 'Switch' });
+  await home.pass(MINUTE);
+  const press = { type: 'device_event', device_id: 'hall-button', event: 'InitialPress' };
+  const { incomplete } = await home.replay({ trigger: press, actions: [ON] });
+  expect(incomplete.find(({ kind }) => kind === 'events_left_out')?.text).toMatch(/^\d+ events between .* were left out/);
+  const { incomplete: ofTime } = await home.replay({ trigger: { type: 'every', seconds: 3600 }, actions: [ON] });
+  expect(ofTime).toEqual([]);
+});
+
 test('one replay runs at a time, few wait, and one that is no longer wanted ends', async () => {
   await using home = await openHouse();
   await home.pass(30 * DAY);

@@ -69,8 +69,10 @@ describe('traces', () => {
     expect(log.read('auto', EVER)).toHaveLength(1);
     clock.advance(2 * DAY_MS);
     expect(log.read('auto', EVER)).toEqual([]);
-    for (let turn = 0; turn < 1_000; turn++) note('step_failed', String(turn));
-    for (let turn = 0; turn < 1_000; turn++) note('other_event', String(turn));
+    for (let turn = 0; turn < 1_000; turn++) {
+      for (const cause of ['step_failed', 'other_event'] as const) note(cause, String(turn));
+      if (turn % 10 === 0) clock.advance(MINUTE_MS);
+    }
     log.note('other', { cause: 'done', facts: {} });
     clock.advance(2 * HOUR_MS);
     const kept = log.read('auto', EVER);
@@ -78,6 +80,27 @@ describe('traces', () => {
     expect(kept.filter(({ cause }) => cause === 'other_event')).toHaveLength(MOST_TRACES.near);
     expect(log.read('other', EVER)).toHaveLength(1);
     expect(rows.rows.size).toBeLessThan(MOST_TRACES.fired + MOST_TRACES.near + 10);
+  });
+
+  test('of an automation that leaves too many within a minute are told apart by their cause alone, and displace those of no other', async () => {
+    const { log, rows, clock, note } = await logged();
+    log.note('other', { cause: 'done', facts: {} });
+    for (let turn = 0; turn < 60_000; turn++) {
+      note(turn % 2 === 0 ? 'condition_false' : 'step_failed', String(turn));
+      clock.advance(10);
+    }
+    clock.advance(5 * MINUTE_MS);
+    const kept = log.read('auto', EVER);
+    expect(kept.length).toBeLessThanOrEqual(10 * 21 + 2);
+    expect(rows.rows.size).toBeLessThanOrEqual(10 * 21 + 3);
+    expect(kept.reduce((sum, { count }) => sum + count, 0)).toBe(60_000);
+    expect(log.read('other', EVER)).toMatchObject([{ cause: 'done', count: 1 }]);
+  });
+
+  test('of an automation that is disabled and enabled again and again are within the same bound', async () => {
+    const { log, clock } = await logged();
+    for (let turn = 0; turn < 5_000; turn++) log.note('auto', { cause: 'disabled', facts: {}, sinceMs: clock.now() });
+    expect(log.read('auto', EVER)).toHaveLength(21);
   });
 
   test('stay in memory while the disk refuses them, and are written when it takes them', async () => {

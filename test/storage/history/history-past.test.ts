@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { PastReading } from '../../../src/core/devices/sensor-readings.ts';
+import { LEFT_OUT } from '../../../src/core/storage/event-history.ts';
 import type { HistoryStore } from '../../../src/storage/history/history-store.ts';
 import { AuditLogFixture, sensorId, sensorInfo } from '../storage-fixture.ts';
 
@@ -97,6 +98,19 @@ test('events are kept for a month, and the last change of a device for longer', 
   expect(events.newestMs()).toBe(nowMs - 1);
   expect(events.lastOfEach(['device.reachability'])).toMatchObject([{ subject: 'lamp', data: { reachability: 'reachable' } }]);
   expect(events.firstOfEach(['scene.run'], startMs)).toMatchObject([{ subject: 'day' }]);
+});
+
+test('events that come too fast or are too long are left out, which one row of the minute says', async () => {
+  await using fixture = new AuditLogFixture();
+  const store = await openStore(fixture);
+  const startMs = fixture.clock.now();
+  const leftOut = () => [...store.events.between({ startMs, endMs: startMs + HOUR })].flat().filter(({ type }) => type === LEFT_OUT);
+  for (let index = 0; index < 700; index++) store.events.note({ atMs: startMs + index, type: 'scene.run', subject: 'night', data: {} });
+  expect(leftOut()).toEqual([{ atMs: startMs + 500, type: LEFT_OUT, subject: '', data: { count: 200, until_ms: startMs + 699 } }]);
+  const data = { data: 'x'.repeat(3_000) };
+  store.events.note({ atMs: startMs + 5_000, type: 'device.event', subject: 'button', data });
+  expect(leftOut().map(({ data: { count } }) => count)).toEqual([200, 1]);
+  expect(leftOut()).toHaveLength(2);
 });
 
 test('of more events than are kept, the oldest go, and it is known since when they are complete', async () => {
