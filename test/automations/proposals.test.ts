@@ -86,7 +86,9 @@ describe('a proposed automation', () => {
     const fixture = await house();
     const proposed = resultOf(await fixture.propose());
     const swapped = resultOf(await fixture.propose({ config: { ...WHEN_HOT, cooldown_seconds: 1 } }));
-    expect(codeOf(await accept(fixture, { ...swapped, hash: proposed.hash ?? '' }))).toBe('CONFLICT');
+    expect(await accept(fixture, { ...swapped, hash: proposed.hash ?? '' })).toMatchObject({
+      error: { code: 'CONFLICT', details: { reason: 'other_hash' } },
+    });
     expect(fixture.runner.directory.records()).toEqual([]);
     expect(codeOf(await accept(fixture, swapped))).toBe('success');
     expect(codeOf(await accept(fixture, swapped))).toBe('CONFLICT');
@@ -110,6 +112,9 @@ describe('a proposed automation', () => {
     const [shown] = await listed(fixture, fixture.ann);
     expect(shown?.beyond).toEqual(['admin:rules']);
     expect(messageOf(await accept(fixture, proposed, fixture.ann))).toContain('PERMISSION_DENIED');
+    // The automation of a person who manages agents is one of the owner, whose permissions are no measure for the person.
+    const ben = fixture.agentWith('ben', ['*', 'admin:agents']);
+    expect(messageOf(await accept(fixture, proposed, ben))).toContain('PERMISSION_DENIED');
     expect(fixture.runner.directory.records()).toEqual([]);
     expect(codeOf(await accept(fixture, proposed))).toBe('success');
   });
