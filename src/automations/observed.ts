@@ -47,7 +47,7 @@ export function canObserve(about: Observed, principal: Principal, authorizer: Au
   return permission === undefined || authorizer.authorize(principal, [permission]).allowed;
 }
 
-/** Returns the permission that a look needs; undefined if it needs none. */
+/** Returns the permission to observe something; undefined if it needs none. */
 export function permissionOf(about: Exclude<Observed, { readonly device_id: string }>, principal: Principal): string | undefined {
   switch (about.type) {
     case 'reading':

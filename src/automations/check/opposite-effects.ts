@@ -29,8 +29,8 @@ interface AmongOthers {
 }
 
 /**
- * Returns the devices on which a hidden automation acts too. What it does to them and when is not compared: whether a draft meets it would tell
- * that, if a caller asked with many drafts.
+ * Returns the devices on which a hidden automation acts too. What it does to them and when is not compared: whether a draft meets it would
+ * reveal that, if a caller asked with many drafts.
  */
 function sharedDevices(own: Behaviour, hidden: Behaviour, ports: CheckPorts): readonly Finding[] {
   const shared = [...own.acts].flatMap(([value, acts]) => (hidden.acts.has(value) ? acts.slice(0, 1) : []));

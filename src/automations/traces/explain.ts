@@ -117,7 +117,7 @@ function nearestTo(known: readonly Moment[], atMs: number): Moment | undefined {
   )[0];
 }
 
-/** People tell a time by its minute, so that a whole minute stands for all that happened within it. */
+/** People name a time by its minute, so that a whole minute stands for all that happened within it. */
 function distanceOf({ atMs: fromMs, lastMs: toMs }: Moment, atMs: number): number {
   const endMs = atMs % MINUTE_MS === 0 ? atMs + MINUTE_MS - 1 : atMs;
   return Math.max(0, fromMs - endMs, atMs - toMs);

@@ -47,12 +47,12 @@ const OPEN_FACTS = [
 const RUN_FACTS = ['code', 'step', 'tool', 'message', 'answer', 'asked'];
 
 /**
- * Returns a moment as a caller may see it; undefined if the caller may see nothing of it: that a trigger nearly fired would tell something
+ * Returns a moment as a caller may see it; undefined if the caller may see nothing of it: that a trigger nearly fired would reveal something
  * about a sensor that the caller may not read.
  */
 export function viewOf(moment: Moment, viewer: Viewer): MomentView | undefined {
   const { trigger, facts: stored, cause } = moment;
-  const seesTrigger = trigger === undefined || mayLook(trigger, viewer);
+  const seesTrigger = trigger === undefined || isVisible(trigger, viewer);
   if (!seesTrigger && outcomeOf(cause) === 'not_triggered') return undefined;
   const { unmet: conditions, ...facts } = stored;
   const seesRun = mayReadRuns(viewer);
@@ -61,7 +61,7 @@ export function viewOf(moment: Moment, viewer: Viewer): MomentView | undefined {
   // An expression may be about the value of the trigger.
   const unmet = all.filter(({ condition }) => {
     const about = objectOf(condition);
-    return (seesTrigger || about.type !== 'expression') && mayLook(about, viewer);
+    return (seesTrigger || about.type !== 'expression') && isVisible(about, viewer);
   });
   return {
     moment: seesRun ? moment : withoutRun(moment),
@@ -72,10 +72,10 @@ export function viewOf(moment: Moment, viewer: Viewer): MomentView | undefined {
   };
 }
 
-/** The casts are safe because traces hold triggers and conditions as plans have them. */
-function mayLook(about: JsonObject, { principal, ports: { authorizer } }: Viewer): boolean {
-  const looks = about.type === 'expression' ? usedBy([String(about.expr)]) : [about as unknown as Trigger | SimpleCondition];
-  return looks.every((look) => canObserve(look, principal, authorizer));
+/** Returns whether the viewer may observe what a trigger or condition is about. The casts are safe because traces hold them as plans have them. */
+function isVisible(about: JsonObject, { principal, ports: { authorizer } }: Viewer): boolean {
+  const observed = about.type === 'expression' ? usedBy([String(about.expr)]) : [about as unknown as Trigger | SimpleCondition];
+  return observed.every((one) => canObserve(one, principal, authorizer));
 }
 
 function named(about: JsonObject, ports: NamePorts): JsonObject {

@@ -44,7 +44,7 @@ export interface WatchPorts {
   readonly timeZone: string;
 }
 
-/** Something that happens to one automation alone, which no event tells. */
+/** Something that happens to one automation alone, of which there is no event. */
 export type Delivery = { readonly type: 'hub_start' } | { readonly type: 'webhook'; readonly name: string; readonly body: Json };
 
 /** Watches for one trigger of one automation between `start` and `stop`. */
