@@ -240,6 +240,18 @@ describe('a change of an automation that a person accepted', () => {
     expect(fixture.runner.directory.records().find(({ id }) => id === 'cool-evening')?.config).toEqual(warmer);
   });
 
+  test('shows what the automation was to nobody who may not see its definition', async () => {
+    const fixture = await house();
+    await accept(fixture, resultOf(await fixture.propose()));
+    await fixture.propose({ config: warmer, replaces: 'cool-evening' });
+    for (const by of [fixture.ann, fixture.assistant]) {
+      const shown = (await listed(fixture, by)).find(({ state }) => state === 'open');
+      expect(shown).toMatchObject({ replaces: 'cool-evening', config: warmer });
+      expect(shown).not.toHaveProperty('diff');
+    }
+    expect(await listed(fixture)).toMatchObject([{ diff: [{ path: '/config/trigger/above' }] }]);
+  });
+
   test('is void when the automation was edited since', async () => {
     const fixture = await house();
     await fixture.spawn(WHEN_HOT);
