@@ -131,6 +131,7 @@ export async function agentFixture({
   devices.devices = [makeDevice('lamp'), makeDevice('hall-sensor'), makeDevice('switch')];
   const house = new House({ clock, store, events }, { place });
   await house.start();
+  const limited = (burst: number, perSecond: number) => new TokenRateLimiter(clock, { fixedRate: { burst, perSecond } });
   const asked = questionFixture({ clock, store, events, people: PEOPLE, nameOf: (id) => runner.directory.nameOf(id) });
   await asked.questions.start();
   const scenes: { readonly id: string; readonly name: string }[] = [];
@@ -152,7 +153,7 @@ export async function agentFixture({
   };
   const runner: AgentRunner = new AgentRunner({
     people,
-    edits: new TokenRateLimiter(clock, { fixedRate: { burst: 30, perSecond: 1 / 60 } }),
+    edits: limited(30, 1 / 60),
     things,
     house,
     questions: asked.questions,
@@ -195,9 +196,9 @@ export async function agentFixture({
   const tools = [
     ...agentTools(runner, ports),
     checkAutomationTool(ports),
-    replayAutomationTool({ replayer: new AutomationReplayer(replay), limiter: { charge: () => {} }, tools: ports }),
+    replayAutomationTool({ replayer: new AutomationReplayer(replay), limiter: limited(6, 0.1), tools: ports }),
     ...versionTools(runner, ports),
-    convertAutomationTool(ports, { charge: () => {} }),
+    convertAutomationTool(ports, limited(20, 1)),
     ...proposalTools({ proposals, tools: ports }),
     explainAutomationTool(runner, {
       ...check,

@@ -80,7 +80,11 @@ export async function conflictsOf(record: AgentRecord, by: Principal, ports: Che
 }
 
 /** Returns the findings about a candidate together with the automations that live, as an answer has them. */
-export async function conflictsWith(candidate: CheckedAutomation, by: Principal, { agents, check }: CheckToolPorts): Promise<JsonObject[]> {
+export async function conflictsWith(
+  candidate: CheckedAutomation,
+  by: Principal,
+  { agents, check }: Pick<CheckToolPorts, 'agents' | 'check'>,
+): Promise<JsonObject[]> {
   const findings = await checkAutomation(candidate, livingAutomations(agents, by), check);
   return findings.map((finding) => objectOf(copyJson(finding)));
 }

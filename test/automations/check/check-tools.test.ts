@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
+import type { AgentQueries } from '../../../src/automations/automation-ports.ts';
+import { conflictsWith } from '../../../src/automations/check/automation-check.ts';
+import type { CheckedAutomation } from '../../../src/automations/check/behaviour.ts';
+import { OWNER } from '../../../src/core/auth/principal.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { codeOf, ENOUGH, resultOf, SENSOR, startedFixture, WHEN_HOT } from '../agent-fixture.ts';
+import { automation, homePorts } from './home-fixture.ts';
 
 const NEVER: JsonObject = { ...WHEN_HOT, conditions: [{ type: 'reading', sensor_id: SENSOR, below: 20 }] };
 const DANGEROUS: JsonObject = { ...WHEN_HOT, actions: [{ tool: 'matter:lamp_unlock' }] };
@@ -30,6 +35,20 @@ test('a draft needs the permission to make agents, gets no more than the caller 
   const spawner = fixture.agentWith('spawner', ['agent:spawn', 'device:control:lamp']);
   expect(codeOf(await draft(WHEN_HOT, ENOUGH, spawner))).toBe('PERMISSION_DENIED');
   expect(codeOf(await draft(WHEN_HOT, ['device:control:lamp'], spawner))).toBe('SENSOR_NOT_FOUND');
+});
+
+test('a conflict with an automation that the caller may not see shows neither its id nor its name', async () => {
+  const [secret, draft] = ['secret-id', 'draft'].map((id) =>
+    automation(id, { trigger: { type: 'time', at: '22:00' }, actions: [{ tool: 'matter:hall_lamp_turn_on' }] }),
+  ) as [CheckedAutomation, CheckedAutomation];
+  const { record } = (await startedFixture()).runner.spawn(
+    { type: 'automation', name: 'secret-id', config: WHEN_HOT, permissions: ENOUGH, ttlMs: undefined },
+    OWNER,
+  );
+  const agents: AgentQueries = { list: () => [], records: () => [record], planOf: () => secret.plan };
+  const found = await conflictsWith(draft, draft.principal, { agents, check: homePorts() });
+  expect(found).toMatchObject([{ kind: 'opposite_effects', automations: [{ agent_id: 'draft' }] }]);
+  expect(JSON.stringify(found)).not.toContain('secret');
 });
 
 test('a draft whose permissions do not show it its sensor is told so', async () => {

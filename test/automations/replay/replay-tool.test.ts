@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { OWNER } from '../../../src/core/auth/principal.ts';
 import { codeOf, ENOUGH, resultOf, startedFixture, WHEN_HOT } from '../agent-fixture.ts';
 
 test('the replay of a living automation and of a draft say that nothing was kept', async () => {
@@ -35,4 +36,16 @@ test('one agent with many replays leaves room for the replay of somebody else', 
   expect(codeOf(await fixture.call('replay_automation', draft))).toBe('success');
   const codes = (await Promise.all(own)).map(codeOf);
   expect(codes.toSorted()).toEqual([...Array.from({ length: 4 }, () => 'RESOURCE_EXCEEDED'), 'success', 'success']);
+});
+
+test('an agent replays six times at once and then once in ten seconds, whatever its token says', async () => {
+  const fixture = await startedFixture();
+  const permissions = ['agent:replay:house', ...ENOUGH];
+  const fast = { agentId: 'fast', permissions, ttlMs: 7_200_000, rateLimit: { calls: 10_000, seconds: 1 } };
+  const agent = fixture.issuer.issue(fast, OWNER).principal;
+  const replay = async () => codeOf(await fixture.call('replay_automation', { config: WHEN_HOT, permissions: ENOUGH }, agent));
+  for (let count = 0; count < 6; count++) expect(await replay()).toBe('success');
+  expect(await replay()).toBe('RATE_LIMITED');
+  fixture.clock.advance(10_000);
+  expect([await replay(), await replay()]).toEqual(['success', 'RATE_LIMITED']);
 });
