@@ -28,7 +28,7 @@ import type { HouseState } from './house/house.ts';
 import { ObservedByPlan } from './observed.ts';
 import { parseAutomation, withParameter } from './plan/parse-automation.ts';
 import type { AutomationPlan } from './plan/plan-schema.ts';
-import type { AskingStep } from './run/run-story.ts';
+import type { WaitingStep } from './run/run-notes.ts';
 import {
   childId,
   idPartOf,
@@ -111,7 +111,7 @@ export class AgentRunner implements Service {
       index: new EventIndex(parts.events),
       timeZone: parts.timeZone,
       traces: parts.traces,
-      canObserveAll: (plan, principal) => observed(plan).mayAll(principal),
+      canObserveAll: (plan, principal) => observed(plan).areVisibleTo(principal),
       tracerOf: (id) => new AutomationTracer(parts.traces, id),
       onTokenEnded: (id, code, message) => this.#onTokenEnded(id, code, message),
     };
@@ -241,11 +241,11 @@ export class AgentRunner implements Service {
     return this.#running.get(id)?.automation?.nextFiringMs();
   }
 
-  /** Returns what the agent does now, for people who ask why: whether it watches its triggers, and the step that waits for an approval. */
-  activityOf({ id }: Pick<AgentRecord, 'id'>): { readonly isWatching: boolean; readonly asking?: AskingStep } {
+  /** Returns what the agent does now, for people who ask why: whether it watches its triggers, and the step that waits for people. */
+  activityOf({ id }: Pick<AgentRecord, 'id'>): { readonly isWatching: boolean; readonly waiting?: WaitingStep } {
     const automation = this.#running.get(id)?.automation;
-    const asking = automation?.asking();
-    return { isWatching: automation !== undefined, ...(asking && { asking }) };
+    const waiting = automation?.waitingStep();
+    return { isWatching: automation !== undefined, ...(waiting && { waiting }) };
   }
 
   /** Returns what the automation will do by the time alone: when its triggers fire, in their order, and the waits of its run. */

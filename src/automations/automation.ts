@@ -8,8 +8,8 @@ import type { AutomationPlan } from './plan/plan-schema.ts';
 import type { Trigger } from './plan/trigger-schema.ts';
 import { conditionsHold } from './run/condition-check.ts';
 import { RunLog, type RunWait, SaveBudget } from './run/run-log.ts';
+import { RunNotes, type RunOutcome, type WaitingStep } from './run/run-notes.ts';
 import { type Run, type RunPorts, runSteps } from './run/run-steps.ts';
-import { type RunOutcome, RunStory } from './run/run-story.ts';
 import { unmetConditions } from './run/unmet-conditions.ts';
 import type { Tracer } from './traces/automation-tracer.ts';
 import { createWatch } from './triggers/create-watch.ts';
@@ -58,7 +58,7 @@ export class Automation {
   #cancelWait: (() => void) | undefined;
   #run: Promise<void> | undefined;
   #log: RunLog | undefined;
-  #story: RunStory | undefined;
+  #notes: RunNotes | undefined;
   #isSuspended = false;
   /** True if the run that this object gives up goes on later. */
   #isKept = false;
@@ -118,14 +118,14 @@ export class Automation {
   /** Returns the waits of the run in progress, with the step that waits and when it ends at the latest. */
   waits(): readonly RunWait[] {
     if (!this.#run) return [];
-    const { asking } = this.#story ?? {};
-    const asked: RunWait[] = asking?.awaits === 'approval' ? [{ path: asking.step, dueMs: Infinity, isCall: true }] : [];
-    return [...(this.#log?.waits() ?? []), ...asked];
+    const { waiting } = this.#notes ?? {};
+    const approval: RunWait[] = waiting?.awaits === 'approval' ? [{ path: waiting.step, dueMs: Infinity, isCall: true }] : [];
+    return [...(this.#log?.waits() ?? []), ...approval];
   }
 
-  /** Returns the step of the run in progress that waits for people to approve it; undefined if none does. */
-  asking(): RunStory['asking'] {
-    return this.#run && this.#story?.asking;
+  /** Returns the step of the run in progress that waits for people to approve it or to answer; undefined if none does. */
+  waitingStep(): WaitingStep | undefined {
+    return this.#run && this.#notes?.waiting;
   }
 
   /** Stops as `stop` does, but leaves a run that waits on the disk: it goes on after a restart of the hub. */
@@ -236,17 +236,17 @@ export class Automation {
   async #runSteps({ id, principal, facts, progress, trigger }: BegunRun): Promise<void> {
     const startedMs = this.#ports.agents.get(this.#id)?.running?.startedAtMs ?? this.#ports.clock.now();
     const log = new RunLog({ save: (saved) => this.#save(saved, facts), budget: this.#saves }, progress);
-    const story = new RunStory();
+    const notes = new RunNotes();
     this.#log = log;
-    this.#story = story;
+    this.#notes = notes;
     const { parameters } = this.#plan;
     const requireObservable = () => this.#requireObservable(principal);
-    const run = { id, principal, facts, parameters, log, story, signal: this.#abort.signal, requireObservable };
+    const run = { id, principal, facts, parameters, log, notes, signal: this.#abort.signal, requireObservable };
     const outcome = await this.#outcomeOf(run);
     if (this.#isKept) return;
     this.#finish(id, outcome);
     const givenUp = this.#abort.signal.aborted ? (this.#isSuspended ? 'hub_stopped' : 'stopped') : undefined;
-    this.#tracer.ended({ id, startedMs, trigger, facts, outcome, story, ...(givenUp && { givenUp }) });
+    this.#tracer.ended({ id, startedMs, trigger, facts, outcome, notes, ...(givenUp && { givenUp }) });
   }
 
   /**

@@ -131,14 +131,14 @@ export class ObservedByPlan {
     this.#observed = [...new Map(observedBy(plan).map((about) => [keyOf(about), about])).values()];
   }
 
-  /** Returns whether a principal may look at all of it now. */
-  mayAll(principal: Principal): boolean {
+  /** Returns whether a principal may observe all of it now. */
+  areVisibleTo(principal: Principal): boolean {
     const known = this.#judged.get(principal);
     if (known !== undefined) return known;
-    const mayAll = this.#observed.every((about) => canObserve(about, principal, this.#authorizer));
-    this.#judged.set(principal, mayAll);
+    const areVisible = this.#observed.every((about) => canObserve(about, principal, this.#authorizer));
+    this.#judged.set(principal, areVisible);
     queueMicrotask(() => this.#judged.clear());
-    return mayAll;
+    return areVisible;
   }
 }
 

@@ -8,13 +8,13 @@ import type { Question, Questions } from '../../core/questions.ts';
 const LONGEST_WAIT_MS = 3_600_000;
 
 /** What became of a request. It is `expired` if nobody decided in time, or the run was cancelled meanwhile. */
-export type ApprovalAnswer = 'approved' | 'denied' | 'expired';
+export type ApprovalDecision = 'approved' | 'denied' | 'expired';
 
 /** Collects the decisions of approvers during a run. Listens from the start, because a decision may come before the wait begins. */
 export class DecisionListener implements Disposable {
   readonly #clock: Clock;
-  readonly #decided = new Map<string, ApprovalAnswer>();
-  readonly #waiting = new Map<string, (answer: ApprovalAnswer) => void>();
+  readonly #decided = new Map<string, ApprovalDecision>();
+  readonly #waiting = new Map<string, (decision: ApprovalDecision) => void>();
   readonly #stop: () => void;
 
   constructor(events: Pick<EventBus, 'listen'>, clock: Clock) {
@@ -23,10 +23,10 @@ export class DecisionListener implements Disposable {
   }
 
   /** Resolves to the decision about a request; to `expired` if it expires, the run is aborted, or an hour passes. */
-  async answerTo(approvalId: string, expiresAtMs: number, signal: AbortSignal): Promise<ApprovalAnswer> {
+  async decisionAbout(approvalId: string, expiresAtMs: number, signal: AbortSignal): Promise<ApprovalDecision> {
     const known = this.#decided.get(approvalId);
     if (known !== undefined || signal.aborted) return known ?? 'expired';
-    const { promise, resolve } = Promise.withResolvers<ApprovalAnswer>();
+    const { promise, resolve } = Promise.withResolvers<ApprovalDecision>();
     this.#waiting.set(approvalId, resolve);
     const giveUp = () => resolve('expired');
     const untilMs = Math.min(expiresAtMs, this.#clock.now() + LONGEST_WAIT_MS);

@@ -24,7 +24,7 @@ import { type ConditionPorts, conditionsHold, evaluate, type RunValues } from '.
 import { untilTrue } from './condition-wait.ts';
 import { answerTo, DecisionListener } from './people-answers.ts';
 import type { LoggedWait, RunLog } from './run-log.ts';
-import type { FailedStep, Flow, RunOutcome, RunStory } from './run-story.ts';
+import type { FailedStep, Flow, RunNotes, RunOutcome } from './run-notes.ts';
 import { callOfStep, type HouseCallStep, keptResult } from './step-calls.ts';
 
 /** The parts of the hub that the steps of a run use. */
@@ -41,7 +41,7 @@ export interface Run {
   readonly facts: JsonObject;
   readonly parameters: JsonObject;
   readonly log: RunLog;
-  readonly story: RunStory;
+  readonly notes: RunNotes;
   readonly signal: AbortSignal;
   /** Throws PERMISSION_DENIED if the agent may no longer look at what the automation looks at. */
   requireObservable(): void;
@@ -139,7 +139,7 @@ class StepRunner {
     if (!isJsonObject(error)) return 'continue';
     const failure = error as unknown as Pick<ErrorBody, 'code' | 'message'>;
     this.#error = failure;
-    this.#run.story.noteFailed({ step: path, tool: action.tool, code: failure.code, message: failure.message });
+    this.#run.notes.noteFailed({ step: path, tool: action.tool, code: failure.code, message: failure.message });
     return action.on_error === 'stop' || this.#run.signal.aborted ? 'fail' : 'continue';
   }
 
@@ -177,8 +177,8 @@ class StepRunner {
     if (answer.status === 'success' || answer.error.code !== 'APPROVAL_REQUIRED') return false;
     const { approval_id: approvalId, expires_at: expiresAt } = answer.error.details;
     if (typeof approvalId !== 'string' || typeof expiresAt !== 'string') return false;
-    const { signal, story } = this.#run;
-    return (await story.asked(step, this.#decisions.answerTo(approvalId, Date.parse(expiresAt), signal))) === 'approved';
+    const { signal, notes } = this.#run;
+    return (await notes.awaitDecision(step, this.#decisions.decisionAbout(approvalId, Date.parse(expiresAt), signal))) === 'approved';
   }
 
   async #houseCall(step: HouseCallStep, path: string): Promise<Flow> {
@@ -216,7 +216,7 @@ class StepRunner {
       if (this.#flowAfter(call, path, asked) !== 'continue') return 'fail';
       const wait = this.#beginWait(path, { lengthMs: step.timeout_seconds * 1000, lateMs: step.late_seconds * 1000 });
       const answered = answerTo(String(asked.question_id), { leftMs: wait.leftMs, signal }, this.#ports);
-      const answer = await this.#run.story.awaited({ step: path, tool: call.tool, awaits: 'answer' }, answered);
+      const answer = await this.#run.notes.awaitPeople({ step: path, tool: call.tool, awaits: 'answer' }, answered);
       await this.#requireInTime(wait);
       if (this.#endWait(path, answer) !== 'continue') return 'fail';
     }

@@ -21,6 +21,9 @@ interface UnmetCondition {
   readonly seen: JsonObject;
 }
 
+/** What a condition has to be for a run; within a `not` the opposite of what the `not` has to be. */
+type Wanted = 'true' | 'false';
+
 /** The conditions of a moment: what they are about, and what they are judged by. */
 interface Moment {
   readonly values: RunValues;
@@ -29,39 +32,39 @@ interface Moment {
 
 /** Returns the conditions because of which a list of conditions does not hold now, each as a trace keeps it; none if it holds. */
 export function unmetConditions(conditions: readonly Condition[], values: RunValues, ports: ConditionPorts): readonly JsonObject[] {
-  const unmet = unmetOf(conditions, false, { values, ports }).slice(0, MOST_NAMED);
+  const unmet = unmetOf(conditions, 'true', { values, ports }).slice(0, MOST_NAMED);
   return unmet.map((one) => copyJsonObject(one));
 }
 
-/** Of conditions that all have to hold, the first that fails keeps the rest from counting. One that is unknown counts if none fails. */
-function unmetOf(conditions: readonly Condition[], isNegated: boolean, moment: Moment): readonly UnmetCondition[] {
-  const judged = conditions.map((condition) => ({ condition, verdict: wanted(condition, isNegated, moment) }));
+/** Of conditions that all have to be as wanted, the first that is not keeps the rest from counting. One that is unknown counts if all others are. */
+function unmetOf(conditions: readonly Condition[], wanted: Wanted, moment: Moment): readonly UnmetCondition[] {
+  const judged = conditions.map((condition) => ({ condition, verdict: isAsWanted(condition, wanted, moment) }));
   const unmet = judged.find(({ verdict }) => verdict === false) ?? judged.find(({ verdict }) => verdict === undefined);
-  return unmet ? within(unmet.condition, isNegated, moment) : [];
+  return unmet ? within(unmet.condition, wanted, moment) : [];
 }
 
-/** Of conditions of which one would do, each that does not hold counts. */
-function eachUnmet(conditions: readonly Condition[], isNegated: boolean, moment: Moment): readonly UnmetCondition[] {
-  return conditions.flatMap((condition) => (wanted(condition, isNegated, moment) === true ? [] : within(condition, isNegated, moment)));
+/** Of conditions of which one would do, each that is not as wanted counts. */
+function eachUnmet(conditions: readonly Condition[], wanted: Wanted, moment: Moment): readonly UnmetCondition[] {
+  return conditions.flatMap((condition) => (isAsWanted(condition, wanted, moment) === true ? [] : within(condition, wanted, moment)));
 }
 
-function wanted(condition: Condition, isNegated: boolean, { values, ports }: Moment): Verdict {
+function isAsWanted(condition: Condition, wanted: Wanted, { values, ports }: Moment): Verdict {
   const verdict = judge(condition, values, ports);
-  return verdict === undefined || !isNegated ? verdict : !verdict;
+  return verdict === undefined || wanted === 'true' ? verdict : !verdict;
 }
 
 /** A `not` around conditions holds if none of them holds; negated, an `and` is an `or` of the opposites (De Morgan). */
-function within(condition: Condition, isNegated: boolean, moment: Moment): readonly UnmetCondition[] {
-  if (!isComposite(condition)) return [leaf(condition, isNegated, moment)];
+function within(condition: Condition, wanted: Wanted, moment: Moment): readonly UnmetCondition[] {
+  if (!isComposite(condition)) return [leaf(condition, wanted, moment)];
   const { type, conditions } = condition;
-  if (type === 'not') return isNegated ? eachUnmet(conditions, false, moment) : unmetOf(conditions, true, moment);
-  const needsAll = (type === 'and') !== isNegated;
-  return needsAll ? unmetOf(conditions, isNegated, moment) : eachUnmet(conditions, isNegated, moment);
+  if (type === 'not') return wanted === 'true' ? unmetOf(conditions, 'false', moment) : eachUnmet(conditions, 'true', moment);
+  const needsAll = (type === 'and') === (wanted === 'true');
+  return needsAll ? unmetOf(conditions, wanted, moment) : eachUnmet(conditions, wanted, moment);
 }
 
-function leaf(condition: SimpleCondition, isNegated: boolean, { values, ports }: Moment): UnmetCondition {
+function leaf(condition: SimpleCondition, wanted: Wanted, { values, ports }: Moment): UnmetCondition {
   const isUnknown = judge(condition, values, ports) === undefined;
-  return { condition, isNegated, isUnknown, seen: seenBy(condition, ports) };
+  return { condition, isNegated: wanted === 'false', isUnknown, seen: seenBy(condition, ports) };
 }
 
 /** Returns the value of each thing that a condition looks at. */

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../core/json.ts';
 import type { Trigger } from '../plan/trigger-schema.ts';
-import type { RunOutcome, RunStory } from '../run/run-story.ts';
+import type { RunNotes, RunOutcome } from '../run/run-notes.ts';
 import type { Firing, Miss } from '../triggers/watch.ts';
 import type { TraceCause, TraceNote } from './trace.ts';
 import type { TraceLog } from './trace-log.ts';
@@ -19,7 +19,7 @@ export interface EndedRun {
   readonly trigger: Trigger | undefined;
   readonly facts: JsonObject;
   readonly outcome: RunOutcome;
-  readonly story: RunStory;
+  readonly notes: RunNotes;
   /** Why it was cancelled; absent if it was not. */
   readonly givenUp?: 'hub_stopped' | 'stopped';
 }
@@ -67,7 +67,7 @@ export class AutomationTracer implements Tracer {
     const { id: runId, startedMs: sinceMs, trigger, facts } = run;
     const cause = causeOf(run);
     const about = trigger ? { ...trigger } : factsOf(facts);
-    this.#note({ cause, runId, sinceMs, trigger: about, facts: { ...factsOf(facts), ...storyOf(run) } });
+    this.#note({ cause, runId, sinceMs, trigger: about, facts: { ...factsOf(facts), ...endOf(run) } });
   }
 
   #note(note: TraceNote): void {
@@ -84,24 +84,24 @@ function factsOf(facts: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(facts).filter(([name]) => !LEFT_OUT.has(name)));
 }
 
-function causeOf({ outcome, story, givenUp }: EndedRun): TraceCause {
+function causeOf({ outcome, notes, givenUp }: EndedRun): TraceCause {
   const { flow, error } = outcome;
   if (givenUp) return 'given_up';
   if (flow === 'end') return 'waited_in_vain';
   if (flow === 'continue') return error ? 'done_with_errors' : 'done';
   if (error?.code === 'RULE_BLOCKED') return 'refused_by_rule';
   if (error?.code === 'PERMISSION_DENIED') return 'not_permitted';
-  if (error?.code === 'APPROVAL_REQUIRED') return story.answer?.answer === 'denied' ? 'approval_denied' : 'approval_expired';
-  return error?.code === 'TIMEOUT' && !story.failed ? 'resumed_late' : 'step_failed';
+  if (error?.code === 'APPROVAL_REQUIRED') return notes.decision?.decision === 'denied' ? 'approval_denied' : 'approval_expired';
+  return error?.code === 'TIMEOUT' && !notes.failed ? 'resumed_late' : 'step_failed';
 }
 
-function storyOf({ outcome: { error }, story: { failed, answer }, givenUp }: EndedRun): JsonObject {
+function endOf({ outcome: { error }, notes: { failed, decision }, givenUp }: EndedRun): JsonObject {
   const message = (failed?.message ?? error?.message)?.slice(0, MAX_MESSAGE);
   return {
     ...(error && { code: error.code }),
     ...(failed && { step: failed.step, tool: failed.tool }),
     ...(message !== undefined && { message }),
-    ...(answer && { answer: answer.answer, asked: answer.tool }),
+    ...(decision && { answer: decision.decision, asked: decision.tool }),
     ...(givenUp && { given_up: givenUp }),
   };
 }

@@ -2,7 +2,7 @@ import { isoTime } from '../../core/clock.ts';
 import { type AgentRecord, isLiving } from '../agent-store.ts';
 import type { AutomationPlan } from '../plan/plan-schema.ts';
 import type { Trigger } from '../plan/trigger-schema.ts';
-import type { AskingStep } from '../run/run-story.ts';
+import type { WaitingStep } from '../run/run-notes.ts';
 import { nextTimeMoment } from '../triggers/clock-watches.ts';
 import { nextSunMoment } from '../triggers/sun-times.ts';
 import { type MomentPorts, whyNotTriggered } from './not-triggered.ts';
@@ -26,7 +26,7 @@ export interface Explained {
   readonly record: AgentRecord;
   /** Undefined for a stored configuration that this version cannot read any more. */
   readonly plan: AutomationPlan | undefined;
-  readonly activity: { readonly isWatching: boolean; readonly asking?: AskingStep };
+  readonly activity: { readonly isWatching: boolean; readonly waiting?: WaitingStep };
 }
 
 export interface ExplainPorts extends MomentPorts {
@@ -65,8 +65,8 @@ function statesOf(subject: Explained, atMs: number, ports: ExplainPorts): readon
   const { disabled, ended, running, reason = '', lastError } = record;
   if (ended) return [since(ended.atMs, { cause: 'ended', facts: { reason } })];
   if (disabled) return [since(disabled.atMs, { cause: 'disabled', facts: { by: disabled.by } }), ...offTimes(subject, atMs, ports)];
-  const { asking } = activity;
-  const run: TraceNote = asking ? { cause: `waits_for_${asking.awaits}`, facts: { ...asking } } : { cause: 'running', facts: {} };
+  const { waiting } = activity;
+  const run: TraceNote = waiting ? { cause: `waits_for_${waiting.awaits}`, facts: { ...waiting } } : { cause: 'running', facts: {} };
   return [
     ...(running ? [since(running.startedAtMs, { ...run, runId: running.runId })] : []),
     ...(isLiving(record) && !activity.isWatching

@@ -192,7 +192,7 @@ export class LivedHouse implements AsyncDisposable {
       tokens: { principalOf: () => principal },
       pipeline: { call: async () => SUCCESS },
       agents: { get: () => this.#record, put: (record) => this.#put(record) },
-      canObserveAll: (plan, viewer) => new ObservedByPlan(plan, listAuthorizer).mayAll(viewer),
+      canObserveAll: (plan, viewer) => new ObservedByPlan(plan, listAuthorizer).areVisibleTo(viewer),
       tracerOf: (id) => new AutomationTracer({ note: () => {} }, id),
       questions: { get: () => undefined, end: () => undefined, onEnd: () => () => {} },
       onTokenEnded: () => {},

@@ -1,5 +1,5 @@
 import type { ErrorBody, ErrorCode } from '../../core/errors.ts';
-import type { ApprovalAnswer } from './people-answers.ts';
+import type { ApprovalDecision } from './people-answers.ts';
 
 /** The end of a run; `error` is the last error of its steps. */
 export interface RunOutcome {
@@ -20,53 +20,53 @@ export interface FailedStep {
 }
 
 /** A step that waits for people. */
-export interface AskingStep {
+export interface WaitingStep {
   readonly step: string;
   readonly tool: string;
   readonly awaits: 'approval' | 'answer';
 }
 
-type ApprovedStep = Omit<AskingStep, 'awaits'>;
+type StepPlace = Omit<WaitingStep, 'awaits'>;
 
-/** What became of the steps of a run, for people who ask why: which step failed last, which waits for an approval, what was answered. */
-export class RunStory {
+/** What is noted of the steps of a run, for people who ask why: which failed last, which waits for people, what was decided about an approval. */
+export class RunNotes {
   #failed: FailedStep | undefined;
-  #answer: (ApprovedStep & { readonly answer: ApprovalAnswer }) | undefined;
-  readonly #asking = new Set<AskingStep>();
+  #decision: (StepPlace & { readonly decision: ApprovalDecision }) | undefined;
+  readonly #waiting = new Set<WaitingStep>();
 
   /** The step that failed last. */
   get failed(): FailedStep | undefined {
     return this.#failed;
   }
 
-  /** The latest answer to an approval. */
-  get answer(): (ApprovedStep & { readonly answer: ApprovalAnswer }) | undefined {
-    return this.#answer;
+  /** The latest decision about an approval. */
+  get decision(): (StepPlace & { readonly decision: ApprovalDecision }) | undefined {
+    return this.#decision;
   }
 
   /** A step that waits for an approval or for the answer to its question now. */
-  get asking(): AskingStep | undefined {
-    return [...this.#asking].at(-1);
+  get waiting(): WaitingStep | undefined {
+    return [...this.#waiting].at(-1);
   }
 
   noteFailed(step: FailedStep): void {
     this.#failed = step;
   }
 
-  /** Notes that a step waits for an approval, and what was answered. */
-  async asked(step: ApprovedStep, answered: Promise<ApprovalAnswer>): Promise<ApprovalAnswer> {
-    const answer = await this.awaited({ ...step, awaits: 'approval' }, answered);
-    this.#answer = { ...step, answer };
-    return answer;
+  /** Notes that a step waits for an approval, and what was decided. */
+  async awaitDecision(step: StepPlace, decided: Promise<ApprovalDecision>): Promise<ApprovalDecision> {
+    const decision = await this.awaitPeople({ ...step, awaits: 'approval' }, decided);
+    this.#decision = { ...step, decision };
+    return decision;
   }
 
   /** Notes that a step waits for people until a promise is settled. */
-  async awaited<Answer>(step: AskingStep, answered: Promise<Answer>): Promise<Answer> {
-    this.#asking.add(step);
+  async awaitPeople<Answer>(step: WaitingStep, answered: Promise<Answer>): Promise<Answer> {
+    this.#waiting.add(step);
     try {
       return await answered;
     } finally {
-      this.#asking.delete(step);
+      this.#waiting.delete(step);
     }
   }
 }
