@@ -60,8 +60,8 @@ export class EventTable implements EventHistory {
   }
 
   #noteLeftOut(untilMs: number): void {
-    const { atMs, data } = this.#leftOut ?? { atMs: untilMs, data: {} };
-    this.#leftOut = { atMs, type: LEFT_OUT, subject: '', data: { count: Number(data.count ?? 0) + 1, until_ms: untilMs } };
+    const { atMs = untilMs, data } = this.#leftOut ?? {};
+    this.#leftOut = { atMs, type: LEFT_OUT, subject: '', data: { count: Number(data?.count ?? 0) + 1, until_ms: untilMs } };
   }
 
   *between({ startMs, endMs }: { readonly startMs: number; readonly endMs: number }): Generator<readonly PastEvent[]> {
