@@ -244,16 +244,18 @@ function endOfPart(text: string, at: number): number {
   const limit = at + PART_LENGTH;
   if (limit >= text.length) return text.length;
   const half = at + PART_LENGTH / 2;
+  // Searched in the second half alone, since a search in the whole text would go through all of it for each part.
+  const secondHalf = text.slice(half, limit);
   for (const cut of SEPARATORS) {
-    const found = text.lastIndexOf(cut, limit - cut.length);
-    if (found >= half) return found + cut.length;
+    const found = secondHalf.lastIndexOf(cut);
+    if (found !== -1) return half + found + cut.length;
   }
   return isSplitPair(text, limit) ? limit - 1 : limit;
 }
 
 function startOfPart(text: string, from: number, end: number): number {
-  const space = text.indexOf(' ', from);
-  if (space !== -1 && space < end) return space + 1;
+  const space = text.slice(from, end).indexOf(' ');
+  if (space !== -1) return from + space + 1;
   return isSplitPair(text, from) ? from + 1 : from;
 }
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { splitText } from '../../../src/connectors/collections/rag-tools.ts';
+import { processorMs } from '../../processor-time.ts';
 
 describe('a document in parts', () => {
   test('is one part while it is short, and none when it is empty', () => {
@@ -25,6 +26,16 @@ describe('a document in parts', () => {
       }),
       { numRuns: 60 },
     );
+  });
+
+  test.each([
+    ['without a place to cut', 'x'],
+    ['of words without sentences', 'abcd '],
+    ['of signs in two halves', '🏠'],
+  ])('of the greatest length, %s, is cut in a time that grows as the text does', async (_what, unit) => {
+    const textOf = (length: number) => unit.repeat(length / unit.length);
+    splitText(textOf(500_000));
+    expect(await processorMs(() => splitText(textOf(500_000)))).toBeLessThan(100);
   });
 
   test('without any place to cut ends all the same, and never in the middle of a letter', () => {
