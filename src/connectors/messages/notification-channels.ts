@@ -134,17 +134,35 @@ function requireService<Name extends Exclude<keyof MessageServices, 'env'>>(serv
 const PRIORITIES: Readonly<Record<Urgency, number>> = { low: 2, medium: 3, high: 4, critical: 5 };
 const NTFY = 'The ntfy server';
 
+/** Returns an address with another path. Resolving the path instead would take one that begins with `//` for the name of another host. */
+function withPath(address: URL, path: string): URL {
+  const url = new URL(address);
+  url.pathname = path;
+  url.search = '';
+  url.hash = '';
+  return url;
+}
+
+/** Returns a topic as it is without the escapes of a URL; an empty text if an escape in it is broken, such as `%zz`. */
+function decodedTopic(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return '';
+  }
+}
+
 /** Returns a sender for an ntfy topic. Sends JSON, since headers allow few characters. Throws CONFIG_INVALID if the URL has no topic. */
 function ntfySender(ntfy: Settings<'ntfy'>, { env }: MessageServices): Send {
   const address = configuredUrl(ntfy.url, 'The ntfy address');
   const token = optionalSecret(ntfy.token, env);
   const path = address.pathname.replace(/\/$/, '');
-  const topic = decodeURIComponent(path.slice(path.lastIndexOf('/') + 1));
+  const topic = decodedTopic(path.slice(path.lastIndexOf('/') + 1));
   if (topic === '') {
     const message = `The ntfy address ${address.origin} names no topic; write one such as ${address.origin}/anna-7f3a`;
     throw new AtmoError('CONFIG_INVALID', message);
   }
-  const url = new URL(`${path.slice(0, path.lastIndexOf('/'))}/`, address);
+  const url = withPath(address, `${path.slice(0, path.lastIndexOf('/'))}/`);
   return async ({ id, message, title, urgency, link }, signal) => {
     // A server that knows `sequence_id` replaces the message with the same id instead of showing it again.
     const json = { topic, message, priority: PRIORITIES[urgency], title, click: link, sequence_id: id };

@@ -165,7 +165,11 @@ function datasetUrl(routerUrl: string): URL {
       pointer: '/routerUrl',
     });
   }
-  return new URL(url.pathname.replace(/\/$/, '') + DATASET_PATH, url.origin);
+  // The path is set, since one that begins with `//` would be resolved to another host.
+  url.pathname = url.pathname.replace(/\/$/, '') + DATASET_PATH;
+  url.search = '';
+  url.hash = '';
+  return url;
 }
 
 function checkStatus(url: URL, status: number): void {

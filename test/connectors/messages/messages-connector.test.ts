@@ -130,8 +130,15 @@ describe('a configuration that cannot be', () => {
     const sms = { url: 'https://sms.example.org', body: { to: '{phone}' }, id_at: '/id' };
     opened({ sms: { ...sms, headers: { Authorization: 'Bearer {secret}' } } }).toThrow(invalid('connectors.sms.secret'));
     opened({ sms: { ...sms, format: 'form', body: { to: ['{phone}'] } } }).toThrow(invalid('format to json'));
-    opened(toAnna({ a: { ntfy: { url: 'https://ntfy.sh/' } } })).toThrow(invalid('no topic'));
+    for (const path of ['/', '/%zz', '/%']) opened(toAnna({ a: { ntfy: { url: `https://ntfy.sh${path}` } } })).toThrow(invalid('no topic'));
   });
+
+  test.each(['https://ntfy.sh//anna', 'https://ntfy.sh///anna', 'https://ntfy.sh//a/anna'])(
+    '%s is no mistake: its path is a path',
+    (url) => {
+      opened(toAnna({ a: { ntfy: { url } } })).not.toThrow();
+    },
+  );
 
   test('commands of the broker without permissions, or TLS of a broker without TLS', () => {
     const mqtt = { url: 'mqtt://broker' };

@@ -1,6 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
-import { CredentialSetStore } from '../../../src/matter/commissioning/network-credentials.ts';
+import { CredentialSetStore, fetchActiveDataset } from '../../../src/matter/commissioning/network-credentials.ts';
 import { MemoryStore } from '../memory-store.ts';
 import { THREAD_DATASET } from '../thread-dataset.ts';
 
@@ -91,4 +91,15 @@ describe('credential sets', () => {
       pointer: '/name',
     });
   });
+});
+
+test('a dataset is asked of the named border router, whatever path its address has', async () => {
+  const asked = vi.spyOn(globalThis, 'fetch').mockImplementation(async () => new Response(THREAD_DATASET));
+  const { signal } = new AbortController();
+  for (const path of ['', '/', '//other.example/', '///', '/api/?x#y'])
+    await fetchActiveDataset(`http://router.example:8081${path}`, { signal });
+  expect(asked.mock.calls.map(([url]) => String(url))).toEqual(
+    ['', '', '//other.example', '//', '/api'].map((path) => `http://router.example:8081${path}/node/dataset/active`),
+  );
+  asked.mockRestore();
 });
