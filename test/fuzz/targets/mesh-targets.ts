@@ -2,7 +2,13 @@ import { decode as decodeByCborg } from 'cborg';
 import { decodeCbor, encodeCbor } from '../../../src/codec/cbor.ts';
 import { unverifiedPayload, verifySign1 } from '../../../src/codec/cose-sign1.ts';
 import { parseJson } from '../../../src/codec/message-json.ts';
-import { type DnsMessage, decodeDnsMessage, encodeDnsMessage, isPlainName } from '../../../src/mesh/discovery/dns-message.ts';
+import {
+  type DnsMessage,
+  type DnsRecord,
+  decodeDnsMessage,
+  encodeDnsMessage,
+  isPlainName,
+} from '../../../src/mesh/discovery/dns-message.ts';
 import { parseRemoteEvent } from '../../../src/mesh/rpc/remote-events.ts';
 import { parseHostPort } from '../../../src/mesh/transport/mesh-engine.ts';
 import { accepts } from '../../codec/messages/hostile-messages.ts';
@@ -39,7 +45,7 @@ function checkSigned(input: Uint8Array): void {
 function checkDns(input: Uint8Array): void {
   const message = decodeDnsMessage(Buffer.from(input));
   if (!message) return;
-  const names = [...message.questions, ...recordsOf(message)].map(({ name }) => name);
+  const names = [...message.questions.map(({ name }) => name), ...recordsOf(message).flatMap(namesIn)];
   if (!names.every(isPlainName)) return;
   const known = { ...message, questions: message.questions.filter(({ type }) => /^(?:A|AAAA|PTR|SRV|TXT|ANY)$/.test(type)) };
   const encoded = encodeDnsMessage(known);
@@ -54,6 +60,10 @@ function checkDns(input: Uint8Array): void {
 
 /** A message that names compress may be longer without compression, and then longer than is accepted. */
 const MAX_DNS_BYTES = 9_000;
+
+/** The names that a record consists of. */
+const namesIn = ({ name, type, data }: DnsRecord): readonly string[] =>
+  type === 'PTR' ? [name, data] : type === 'SRV' ? [name, data.target] : [name];
 
 const recordsOf = ({ answers, authorities, additionals }: DnsMessage) => [...answers, ...authorities, ...additionals];
 
