@@ -1,7 +1,7 @@
 import type { PeopleDirectory } from '../core/auth/people.ts';
 import { OWNER, type Principal, type RateLimiter, requireUnreservedName, type TokenAuthority } from '../core/auth/principal.ts';
 import type { TrustedTime } from '../core/clock.ts';
-import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
+import { type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { EventBus } from '../core/events.ts';
 import type { Json } from '../core/json.ts';
 import { oncePerObject, type Service } from '../core/lifecycle.ts';
@@ -43,7 +43,7 @@ import {
 import { lifetimeOf, TokenRenewal } from './token-renewal.ts';
 import { AutomationTracer } from './traces/automation-tracer.ts';
 import type { TraceLog } from './traces/trace-log.ts';
-import { EventIndex } from './triggers/watch.ts';
+import { EventIndex, webhookDelivery } from './triggers/watch.ts';
 import { definitionHash, requireAccepted } from './versions/definition.ts';
 import { permissionsAfter } from './versions/edit-checks.ts';
 import { nextVersion } from './versions/version-store.ts';
@@ -66,9 +66,6 @@ export interface AgentParts extends DefinitionPorts {
   readonly traces: Pick<TraceLog, 'note'>;
 }
 
-/** Longest body of a webhook, in characters of JSON. */
-const MAX_WEBHOOK_LENGTH = 4_096;
-
 /**
  * Runs and manages the agents of this hub: its automations, and external processes with a token from this hub. An agent lives as long as
  * its token. Methods throw NOT_FOUND for an unknown agent or parameter, CONFLICT for a used id or an ended agent, PERMISSION_DENIED for
@@ -77,7 +74,8 @@ const MAX_WEBHOOK_LENGTH = 4_096;
  */
 export class AgentRunner implements Service {
   readonly directory: AgentDirectory;
-  readonly #parts: AgentParts & AutomationPorts & { readonly agents: AgentStore };
+  readonly #parts: AgentParts;
+  readonly #automationPorts: AutomationPorts;
   readonly #agents: AgentStore;
   readonly #renewal: TokenRenewal;
   readonly #running = new Map<string, { readonly automation: Automation | undefined; readonly cancelExpiry: () => void }>();
@@ -88,29 +86,21 @@ export class AgentRunner implements Service {
     const { clock, logger, time, tokens, authorizer, validator } = parts;
     this.directory = new AgentDirectory({ agents: this.#agents, authorizer, validator });
     const observed = oncePerObject((plan: AutomationPlan) => new ObservedByPlan(plan, authorizer));
-    this.#parts = {
-      clock: parts.clock,
-      logger: parts.logger,
+    this.#parts = parts;
+    this.#automationPorts = {
+      clock,
+      logger,
+      time,
+      tokens,
       events: parts.events,
-      time: parts.time,
       pipeline: parts.pipeline,
       house: parts.house,
       questions: parts.questions,
-      authorizer: parts.authorizer,
       devices: parts.devices,
-      registry: parts.registry,
-      things: parts.things,
-      mesh: parts.mesh,
-      validator: parts.validator,
       readings: parts.readings,
-      store: parts.store,
-      tokens: parts.tokens,
-      people: parts.people,
-      edits: parts.edits,
       agents: this.#agents,
       index: new EventIndex(parts.events),
       timeZone: parts.timeZone,
-      traces: parts.traces,
       canObserveAll: (plan, principal) => observed(plan).areVisibleTo(principal),
       tracerOf: (id) => new AutomationTracer(parts.traces, id),
       onTokenEnded: (id, code, message) => this.#onTokenEnded(id, code, message),
@@ -133,7 +123,7 @@ export class AgentRunner implements Service {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#unsubscribe?.();
-    this.#parts.index.stop();
+    this.#automationPorts.index.stop();
     const running = [...this.#running.values()];
     this.#running.clear();
     for (const { cancelExpiry } of running) cancelExpiry();
@@ -146,7 +136,7 @@ export class AgentRunner implements Service {
     const part = idPartOf(request.name, request.type);
     requireUnreservedName(part);
     const id = childId(by, part);
-    requireFree(id, this.#parts);
+    requireFree(id, this.#agents, this.#parts);
     requireOwnPermissions(request.permissions, by);
     const { type, permissions } = request;
     const { config, plan } = checkDefinition(request, { ...by, id, permissions }, this.#parts);
@@ -200,7 +190,7 @@ export class AgentRunner implements Service {
     requireAutomation(record, 'be renewed: spawn_agent gives it a new token, once it has ended');
     requireOther(id, by, 'renew');
     requireMaker(record, by, { verb: 'renew', authorizer: this.#parts.authorizer });
-    if (!isLiving(record)) requireRevivable(record, by, this.#parts);
+    if (!isLiving(record)) requireRevivable({ record, by }, this.#agents, this.#parts);
     const renewed = this.#renewal.renew(record, lifetimeOf(ttlMs, record), record.parent === undefined ? OWNER : by);
     if (this.#running.get(id)?.automation) this.#exchangeEnd(renewed);
     else this.#resumeAnew(renewed);
@@ -269,11 +259,8 @@ export class AgentRunner implements Service {
   post(id: string, name: string, body: Json): boolean {
     const record = this.directory.requireLiving(id);
     requireAutomation(record, 'have webhooks: it is a process elsewhere');
-    const { length } = JSON.stringify(body);
-    if (length > MAX_WEBHOOK_LENGTH) {
-      throw new AtmoError('PAYLOAD_TOO_LARGE', `The body has ${length} characters of JSON; a webhook takes ${MAX_WEBHOOK_LENGTH}`);
-    }
-    return this.#running.get(id)?.automation?.deliver({ type: 'webhook', name, body }) ?? false;
+    const delivery = webhookDelivery(name, body);
+    return this.#running.get(id)?.automation?.deliver(delivery) ?? false;
   }
 
   /** Stores a new agent. If that fails, revokes its token, since nobody may hold a token of an agent that the hub does not know. */
@@ -287,7 +274,7 @@ export class AgentRunner implements Service {
   }
 
   #begin(record: AgentRecord, plan: AutomationPlan | undefined): void {
-    const automation = plan && new Automation(this.#parts, record.id, plan);
+    const automation = plan && new Automation(this.#automationPorts, record.id, plan);
     this.#running.set(record.id, { cancelExpiry: this.#atEnd(record), automation });
     automation?.start();
   }

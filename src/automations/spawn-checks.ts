@@ -58,15 +58,14 @@ function full(what: string): AtmoError {
   return new AtmoError('RESOURCE_EXCEEDED', `${what}, which is the most; end one with kill_agent first`);
 }
 
-/** The parts of the hub that know which agents there are. */
-interface KnownAgents {
-  readonly agents: Pick<AgentStore, 'get' | 'living'>;
+/** The parts of the hub that know which tokens are valid. */
+interface TokenPorts {
   readonly tokens: Pick<TokenAuthority, 'list'>;
   readonly clock: Clock;
 }
 
 /** Throws CONFLICT if the id is in use: two agents with one id would share their jobs and approvals. */
-export function requireFree(id: string, { agents, tokens, clock }: KnownAgents): void {
+export function requireFree(id: string, agents: Pick<AgentStore, 'get'>, { tokens, clock }: TokenPorts): void {
   const nowMs = clock.now();
   const records = new Map(tokens.list().map((token) => [token.id, token]));
   const isHeld = records.values().some((token) => token.agentId === id && tokenState(token, records, nowMs) === 'valid');
@@ -76,10 +75,14 @@ export function requireFree(id: string, { agents, tokens, clock }: KnownAgents):
 }
 
 /** Throws CONFLICT if an agent that has ended was killed, or if its id is in use again, and RESOURCE_EXCEEDED if there is no room for it. */
-export function requireRevivable({ id, status }: AgentRecord, by: Principal, ports: KnownAgents): void {
+export function requireRevivable(
+  { record: { id, status }, by }: { readonly record: AgentRecord; readonly by: Principal },
+  agents: Pick<AgentStore, 'get' | 'living'>,
+  ports: TokenPorts,
+): void {
   if (status !== 'expired') throw new AtmoError('CONFLICT', `${id} was ended; spawn_agent makes it anew`);
-  requireAgentCapacity(ports.agents.living(), by);
-  requireFree(id, ports);
+  requireAgentCapacity(agents.living(), by);
+  requireFree(id, agents, ports);
 }
 
 /** Maximum length of an agent's id. The id is part of permissions such as `agent:kill:<id>`, which have at most 256 characters. */

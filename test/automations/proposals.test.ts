@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Principal } from '../../src/core/auth/principal.ts';
+import { definitionHash } from '../../src/automations/versions/definition.ts';
+import { OWNER, type Principal } from '../../src/core/auth/principal.ts';
 import { isoTime } from '../../src/core/clock.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { settled } from '../calls/pipeline-fixture.ts';
@@ -92,6 +93,18 @@ describe('a proposed automation', () => {
     expect(fixture.runner.directory.records()).toEqual([]);
     expect(codeOf(await accept(fixture, swapped))).toBe('success');
     expect(codeOf(await accept(fixture, swapped))).toBe('CONFLICT');
+  });
+
+  test('makes and replaces an automation only with the definition that the hash is of', async () => {
+    const { runner } = await house();
+    const accepted = { by: 'ann', proposal: 'a', proposedBy: 'assistant', hash: definitionHash({ config: WHEN_HOT, permissions: ENOUGH }) };
+    const hotter = { ...WHEN_HOT, cooldown_seconds: 1 };
+    const made = { type: 'automation', name: 'auto', permissions: ENOUGH, ttlMs: undefined, accepted } as const;
+    const refused = expect.objectContaining({ code: 'CONFLICT' });
+    expect(() => runner.spawn({ ...made, config: hotter }, OWNER)).toThrow(refused);
+    runner.spawn({ ...made, config: WHEN_HOT }, OWNER);
+    expect(() => runner.edit('auto', { config: hotter, accepted }, OWNER)).toThrow(refused);
+    expect(runner.directory.records()).toMatchObject([{ id: 'auto', config: WHEN_HOT }]);
   });
 
   test('is void when a device got another name since, or another device got its id as a name', async () => {

@@ -1,6 +1,7 @@
 import { type Clock, isoTime, type TrustedTime } from '../../core/clock.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { ReadingStore } from '../../core/devices/sensor-readings.ts';
+import { AtmoError } from '../../core/errors.ts';
 import type { EventBus, EventListener, EventType } from '../../core/events.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import type { HouseState } from '../house/house.ts';
@@ -46,6 +47,16 @@ export interface WatchPorts {
 
 /** Something that happens to one automation alone, of which there is no event. */
 export type Delivery = { readonly type: 'hub_start' } | { readonly type: 'webhook'; readonly name: string; readonly body: Json };
+
+/** Longest body of a webhook, in characters of JSON. */
+const MAX_WEBHOOK_LENGTH = 4_096;
+
+/** Returns what a webhook delivers. Throws PAYLOAD_TOO_LARGE. */
+export function webhookDelivery(name: string, body: Json): Delivery {
+  const { length } = JSON.stringify(body);
+  if (length <= MAX_WEBHOOK_LENGTH) return { type: 'webhook', name, body };
+  throw new AtmoError('PAYLOAD_TOO_LARGE', `The body has ${length} characters of JSON; a webhook takes ${MAX_WEBHOOK_LENGTH}`);
+}
 
 /** Watches for one trigger of one automation between `start` and `stop`. */
 export abstract class Watch<T extends Trigger = Trigger> {

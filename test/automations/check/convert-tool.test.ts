@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { parseAutomationText, problemsIn } from '../../../src/automations/plan/automation-text.ts';
+import { OWNER } from '../../../src/core/auth/principal.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { codeOf, ENOUGH, resultOf, SENSOR, startedFixture, WHEN_HOT } from '../agent-fixture.ts';
@@ -76,6 +77,17 @@ test('who may not make agents may not read texts, and nobody gives away more tha
   expect(codeOf(await ask(ENOUGH))).toBe('TOOL_NOT_FOUND');
   const { problems } = resultOf(await ask(['agent:spawn', `sensor:read:${SENSOR}`]));
   expect(problems).toMatchObject([{ message: expect.stringMatching(/lamp/) }]);
+});
+
+test('an agent has twenty texts read at once and then one in a second, whatever its token says', async () => {
+  const fixture = await startedFixture();
+  const fast = { agentId: 'fast', permissions: ['agent:spawn'], ttlMs: 7_200_000, rateLimit: { calls: 10_000, seconds: 1 } };
+  const agent = fixture.issuer.issue(fast, OWNER).principal;
+  const read = async () => codeOf(await fixture.call('hub:convert_automation', { text: '{' }, agent));
+  for (let count = 0; count < 20; count++) expect(await read()).toBe('success');
+  expect(await read()).toBe('RATE_LIMITED');
+  fixture.clock.advance(1_000);
+  expect([await read(), await read()]).toEqual(['success', 'RATE_LIMITED']);
 });
 
 test('a text or a configuration is needed, not both', async () => {
