@@ -1,11 +1,13 @@
 import { statfs } from 'node:fs/promises';
 import { agentNameOf } from '../auth/people/household.ts';
+import { holdersOf } from '../auth/people/person-grants.ts';
 import type { AgentRecord } from '../automations/agent-store.ts';
+import type { Proposal } from '../automations/proposals/proposal-store.ts';
 import type { PushConfig } from '../connectors/push/push-config.ts';
 import { PUSH_HOSTS_SETTING, WebPush } from '../connectors/push/web-push.ts';
 import { hostEntry } from '../connectors/web/address-policy.ts';
 import { lazyFetch } from '../connectors/web/web-connector.ts';
-import type { PeopleDirectory } from '../core/auth/people.ts';
+import type { PeopleDirectory, Person } from '../core/auth/people.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { ServiceStack } from '../core/lifecycle.ts';
 import type { NoticeKind, PeopleReach } from '../core/notices.ts';
@@ -63,7 +65,7 @@ interface NoticeSourceOptions {
   readonly ownName: string;
   readonly agents: () => readonly AgentRecord[];
   /** Returns the automations that agents propose and nobody answered. */
-  readonly proposals: () => readonly NoticedProposal[];
+  readonly proposals: () => readonly Proposal[];
   readonly certificate: () => CertificateFacts | undefined;
   readonly stack: ServiceStack;
 }
@@ -117,7 +119,8 @@ export async function openNoticeSources(
     new DeviceNotices({ clock, events, readings: infrastructure.readings, directory: infrastructure.directory, publisher }),
   );
   await stack.start(new AgentNotices({ clock, time: auth.time, events, publisher, agents: () => options.agents().map(noticedAgent) }));
-  await stack.start(new ProposalNotices({ clock, events, publisher, open: options.proposals }));
+  const open = () => options.proposals().map((proposal) => noticedProposal(proposal, options.agents(), auth));
+  await stack.start(new ProposalNotices({ clock, events, publisher, open }));
   await stack.start(
     new ToolNotices({
       clock,
@@ -183,6 +186,20 @@ function approversIn(approvers: Approvers): readonly string[] {
 function adultsIn(people: Pick<PeopleDirectory, 'list'>, nowMs: number): readonly string[] {
   const adults = people.list().filter(({ role }) => role === 'owner' || role === 'adult');
   return adults.filter(({ limits: { untilMs = Number.POSITIVE_INFINITY } }) => nowMs < untilMs).map(({ name }) => name);
+}
+
+/** Returns a proposal with those who may accept it: they have all its permissions, and may edit what it would replace. */
+function noticedProposal(
+  { by, name, permissions, replaces }: Proposal,
+  agents: readonly AgentRecord[],
+  { people, time }: Pick<Infrastructure['auth'], 'people' | 'time'>,
+): NoticedProposal {
+  const nowMs = time.now();
+  const replaced = replaces && agents.find(({ id }) => id === replaces.id);
+  const mayEdit = (person: Person, { parent }: AgentRecord) =>
+    parent === agentNameOf(person) || (parent === undefined && holdersOf([person], ['admin:agents'], nowMs).length > 0);
+  const holders = holdersOf(people.list(), ['agent:spawn', ...permissions], nowMs);
+  return { by, name, persons: holders.filter((person) => !replaced || mayEdit(person, replaced)).map((person) => person.name) };
 }
 
 /** Returns what people call a tool: its title, and the device if it is the tool of one. */

@@ -56,13 +56,13 @@ export class NoticePublisher {
   }
 
   /** Publishes that a subject has begun, unless an open notice says so. A failure of the disk is logged; the next check tries again. */
-  begin({ name, kind, path, write }: Subject, { except }: { readonly except?: string | undefined } = {}): void {
+  begin({ name, kind, path, write }: Subject, { except, persons }: Omit<Audience, 'subject'> = {}): void {
     const { notices, clock } = this.#collaborators;
     if (notices.openAbout(name)) return;
     const nowMs = clock.now();
     const { urgency } = noticeKind(kind);
     const facts = { kind, path, urgency, id: notices.nextId(name), atMs: nowMs, untilMs: nowMs + TRIED_MS };
-    this.#guarded(kind, () => this.publish({ ...facts, ...inAllLanguages(write) }, { subject: name, except }));
+    this.#guarded(kind, () => this.publish({ ...facts, ...inAllLanguages(write) }, { subject: name, except, ...(persons && { persons }) }));
   }
 
   /** Ends the open notice about a subject, if there is one: messages that were not sent yet are dropped. */

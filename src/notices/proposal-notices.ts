@@ -13,6 +13,8 @@ export interface NoticedProposal {
   readonly by: string;
   /** Name of the automation, as the agent wrote it. */
   readonly name: string;
+  /** Names of the persons who may accept it. */
+  readonly persons: readonly string[];
 }
 
 interface ProposalNoticeCollaborators extends Pick<HubContext, 'clock' | 'events'> {
@@ -21,7 +23,10 @@ interface ProposalNoticeCollaborators extends Pick<HubContext, 'clock' | 'events
   readonly open: () => readonly NoticedProposal[];
 }
 
-/** Publishes that an agent proposes automations. An agent with all that comes from it has one notice until none of them waits. */
+/**
+ * Publishes that an agent proposes automations, to those who may accept them. A person has one notice of an agent with all that comes from it, until
+ * none of them waits that this person may accept.
+ */
 export class ProposalNotices implements Service {
   readonly #collaborators: ProposalNoticeCollaborators;
   #stops: readonly (() => void)[] = [];
@@ -43,16 +48,16 @@ export class ProposalNotices implements Service {
 
   #check(): void {
     const { open, publisher } = this.#collaborators;
-    const subjects = open().map(subjectOf);
-    for (const subject of subjects) publisher.begin(subject);
-    publisher.endMissing('proposal', new Set(subjects.map(({ name }) => name)));
+    const subjects = open().flatMap((proposal) => proposal.persons.map((person) => ({ person, subject: subjectFor(person, proposal) })));
+    for (const { person, subject } of subjects) publisher.begin(subject, { persons: [person] });
+    publisher.endMissing('proposal', new Set(subjects.map(({ subject }) => subject.name)));
   }
 }
 
-function subjectOf({ by, name }: NoticedProposal): Subject {
+function subjectFor(person: string, { by, name }: NoticedProposal): Subject {
   return {
     kind: 'proposal',
-    name: `proposal/${rootAgentOf(by)}`,
+    name: `proposal/${rootAgentOf(by)}/${person}`,
     path: '/#/automations',
     write: ({ proposal }) => ({ title: proposal.title, text: proposal.text(plain(by), quoted(name)) }),
   };

@@ -300,14 +300,39 @@ test('an agent that proposes automations is told of once, until none of its prop
     events.emit('proposal.changed', 'p');
     await parts.pass(0);
   };
-  const first = { by: 'assistant', name: 'Cool "evening" <b>now</b>' };
+  const persons = ['ann'];
+  const first = { by: 'assistant', name: 'Cool "evening" <b>now</b>', persons };
   await change([first]);
-  await change([{ by: 'assistant/helper', name: 'Another' }, first]);
+  await change([{ by: 'assistant/helper', name: 'Another', persons }, first]);
   expect(toldOf(parts)).toEqual([
     'proposal: assistant proposes the automation "Cool evening bnow/b". It runs only once somebody accepts it.',
   ]);
   await change([]);
-  await change([{ by: 'assistant/helper', name: 'Another' }]);
+  await change([{ by: 'assistant/helper', name: 'Another', persons }]);
   expect(toldOf(parts)).toHaveLength(2);
+  await notices[Symbol.asyncDispose]();
+});
+
+test('only those who may accept a proposal are told of it, each once for an agent', async () => {
+  const parts = await household({ personsFor: () => ['ann', 'ben'] });
+  const { clock, events, publisher } = parts;
+  let open: NoticedProposal[] = [];
+  const notices = new ProposalNotices({ clock, events, publisher, open: () => open });
+  await notices.start();
+  const change = async (proposals: NoticedProposal[]) => {
+    open = proposals;
+    events.emit('proposal.changed', 'p');
+    await parts.pass(0);
+  };
+  const lamps = { by: 'assistant', name: 'Lamps', persons: ['ann', 'ben'] };
+  const door = { by: 'assistant/helper', name: 'Door', persons: ['ann'] };
+  await change([door]);
+  expect(parts.notices.recent('ben')).toEqual([]);
+  expect(parts.notices.recent('ann')).toHaveLength(1);
+  await change([lamps, door]);
+  expect([parts.notices.recent('ann'), parts.notices.recent('ben')].map(({ length }) => length)).toEqual([1, 1]);
+  await change([door]);
+  expect(publisher.openAtMs('proposal/assistant/ben')).toBeUndefined();
+  expect(publisher.openAtMs('proposal/assistant/ann')).toBeDefined();
   await notices[Symbol.asyncDispose]();
 });

@@ -32,6 +32,12 @@ export function grantsOf({ role, limits: { rooms, kinds } }: Pick<Person, 'role'
   return [...own, END_SIGN_IN, ...(role === 'adult' ? ['admin:approvals', OWN_NOTICES] : [])];
 }
 
+/** Returns those of the persons who belong to the household at a time, in milliseconds since 1970, and have all of the permissions. */
+export function holdersOf(persons: readonly Person[], permissions: readonly string[], nowMs: number): readonly Person[] {
+  const present = persons.filter(({ limits: { untilMs = Number.POSITIVE_INFINITY } }) => nowMs < untilMs);
+  return present.filter((person) => excessPermissions(permissions, grantsOf(person)).length === 0);
+}
+
 /** Throws PERMISSION_DENIED unless the caller is the owner of the hub or has every grant of the person. */
 export function requireRights(person: Person, { kind, permissions }: Principal): void {
   const missing = kind === 'owner' ? [] : excessPermissions(grantsOf(person), permissions);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { signInStatement } from '../../../src/core/auth/people.ts';
+import { holdersOf } from '../../../src/auth/people/person-grants.ts';
+import { type Person, signInStatement } from '../../../src/core/auth/people.ts';
 import { OWNER } from '../../../src/core/auth/principal.ts';
 import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
@@ -388,4 +389,20 @@ describe('a hub that is killed', () => {
     const last = await household({ clock, store, hub: first.hub });
     expect(last.isValid(later)).toBe(true);
   });
+});
+
+test('those who hold permissions are persons who belong now and whose role and limits give all of them', () => {
+  const nowMs = 1_000;
+  const person = (name: string, role: Person['role'], limits: Person['limits'] = {}): Person => ({ name, title: name, role, limits });
+  const persons = [
+    person('olga', 'owner'),
+    person('ann', 'adult'),
+    person('ben', 'adult', { rooms: ['kitchen'] }),
+    person('cleo', 'child'),
+    person('dan', 'adult', { untilMs: nowMs }),
+  ];
+  const namesOf = (...permissions: string[]) => holdersOf(persons, permissions, nowMs).map(({ name }) => name);
+  expect(namesOf('agent:spawn', 'device:control:@type/light')).toEqual(['olga', 'ann']);
+  expect(namesOf('agent:spawn', 'admin:agents')).toEqual(['olga']);
+  expect(namesOf('device:control:@area/kitchen')).toEqual(['olga', 'ann', 'ben']);
 });
