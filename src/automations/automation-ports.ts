@@ -52,12 +52,14 @@ export interface ShownValue {
 export interface DeviceValues {
   /** Returns the value that a sensor shows; undefined for a sensor of the board or of a device that is gone. */
   shownBy(sensor: SensorId): ShownValue | undefined;
+  /** Returns the unit of a value that calls set, such as `%`; empty or undefined if it has none or is not known. */
+  unitOf(value: Pick<ShownValue, 'endpoint' | 'name'> & { readonly device: DeviceId }): string | undefined;
   /** Returns the names of the events that the hub passes on from a device, each as `Cluster/Event`; undefined if they are not known. */
   eventsOf(device: DeviceId): readonly string[] | undefined;
 }
 
 /** The values and events of a hub without devices. */
-export const NO_DEVICE_VALUES: DeviceValues = { shownBy: () => undefined, eventsOf: () => undefined };
+export const NO_DEVICE_VALUES: DeviceValues = { shownBy: () => undefined, unitOf: () => undefined, eventsOf: () => undefined };
 
 /** The parts of the hub that a check of automations reads. Nothing is called or changed. */
 export interface CheckPorts extends AccessPorts {

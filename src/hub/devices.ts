@@ -45,7 +45,7 @@ interface DeviceOptions {
 /** The scenes of the home, and what is known about the values and risks of its devices. */
 export interface Home {
   readonly scenes: SceneStore;
-  readonly values: Pick<DeviceToolSync, 'shownBy' | 'eventsOf'>;
+  readonly values: Pick<DeviceToolSync, 'shownBy' | 'unitOf' | 'eventsOf'>;
   readonly bounds: NodeBounds;
 }
 

@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { parseAutomation } from '../../src/automations/plan/parse-automation.ts';
+import { definitionWords } from '../../src/automations/proposals/definition-words.ts';
 import { definitionHash } from '../../src/automations/versions/definition.ts';
 import { OWNER, type Principal } from '../../src/core/auth/principal.ts';
 import { isoTime } from '../../src/core/clock.ts';
 import type { JsonObject } from '../../src/core/json.ts';
+import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import { settled } from '../calls/pipeline-fixture.ts';
 import { makeDevice } from '../http/http-fixture.ts';
 import { type AgentFixture, codeOf, ENOUGH, LAMP_ON, restarted, resultOf, SENSOR, startedFixture, WHEN_HOT } from './agent-fixture.ts';
@@ -45,7 +48,7 @@ describe('a proposed automation', () => {
       permissions: [...ENOUGH].sort(),
       beyond: [],
       config: WHEN_HOT,
-      words: [`When "Hall temperature" [${SENSOR}] rises above 25`, 'Call matter:lamp_turn_on'],
+      words: [`When "Hall temperature" [${SENSOR}] rises above 25 °C`, 'Call matter:lamp_turn_on'],
     });
     expect(resultOf(await accept(fixture, proposed))).toEqual({ agent_id: 'cool-evening', version: 1 });
     await fixture.report(20);
@@ -188,6 +191,27 @@ describe('a proposed automation', () => {
     expect(shown?.words).toEqual([expect.any(String), 'If flag (flag: "night"):', '  Call matter:lamp_unlock (level: 7)']);
     expect(String(shown?.words)).not.toContain('Harmless');
   });
+});
+
+test('the words of a definition have the units of sensors and parameters, and none that could be taken for words', () => {
+  const reading = { type: 'reading', sensor_id: SENSOR, below: 20 };
+  const actions = [
+    { tool: 'lamp_dim', params: { level: 40, name: 'x' } },
+    { tool: 'evil', params: { level: 40 } },
+  ];
+  const plan = parseAutomation({ trigger: { ...reading, hysteresis: 1 }, conditions: [reading], actions }, new SchemaValidator());
+  const words = definitionWords(plan, {
+    nameOf: (_kind, id) => id,
+    callText: ({ tool }) => tool,
+    unitOfSensor: () => '°C',
+    unitOfParam: (tool, param) => (param === 'level' ? (tool === 'evil' ? '% (of 1,000) and nothing else' : '%') : undefined),
+  });
+  expect(words).toEqual([
+    `When ${SENSOR} falls below 20 °C (hysteresis: 1 °C)`,
+    `Only if reading (sensor: ${SENSOR}, below: 20 °C)`,
+    'Call lamp_dim (level: 40 %, name: "x")',
+    'Call evil (level: 40)',
+  ]);
 });
 
 describe('proposals are bounded', () => {

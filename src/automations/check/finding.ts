@@ -1,5 +1,6 @@
 import { readsIn, targetText } from '../../core/devices/action-descriptions.ts';
-import { readableValue, readableWords } from '../../core/devices/matter-names.ts';
+import { parseDeviceId } from '../../core/devices/device-names.ts';
+import { amount, readableWords } from '../../core/devices/matter-names.ts';
 import { resultSchema, TEXT } from '../../tools/definition/define-tool.ts';
 import type { CheckPorts } from '../automation-ports.ts';
 import { deviceName } from '../home-things.ts';
@@ -72,12 +73,13 @@ export function actText({ effect }: ValueChange, { facts }: Pick<CheckPorts, 'fa
 /** Values that people call on and off. */
 const SWITCHED: readonly string[] = ['is on', 'on off'];
 
-/** Returns the new content of a value, such as `on` or `heating setpoint: 21`. */
-export function contentText({ value, becomes, isCopy }: ValueChange): string {
-  const name = readableWords(value.split('/').at(-1) ?? value);
+/** Returns the new content of a value, such as `on` or `heating setpoint: 21 °C`. */
+export function contentText({ value, device, becomes, isCopy }: ValueChange, { values }: Pick<CheckPorts, 'values'>): string {
+  const [, endpoint, key = value] = value.split('/');
+  const name = readableWords(key);
   if (becomes === undefined) return isCopy ? `${name}: as the sensor shows` : `${name}: changed`;
   if (typeof becomes === 'boolean' && SWITCHED.includes(name)) return becomes ? 'on' : 'off';
-  return `${name}: ${readableValue(becomes)}`;
+  return `${name}: ${amount(becomes, values.unitOf({ device: parseDeviceId(device), endpoint: Number(endpoint), name: key }))}`;
 }
 
 /** Returns a line of the timeline: when an automation does what. */

@@ -1,6 +1,6 @@
 import type { ComingConflict } from '../../calls/coming-conflicts.ts';
 import { isoTime } from '../../core/clock.ts';
-import { localTimeAt } from '../../core/local-time.ts';
+import { localTimeAt, timeOfDay } from '../../core/local-time.ts';
 import type { CheckPorts } from '../automation-ports.ts';
 import type { Act } from '../check/acts.ts';
 import type { CheckedAutomation } from '../check/behaviour.ts';
@@ -41,18 +41,12 @@ export function isCertain({ act, moment }: Meeting): boolean {
 
 function opening(name: string, { when, atMs, isCertain: isSure }: StepMoment, ports: CheckPorts): string {
   const will = isSure ? 'will' : 'may';
-  const at = atMs === undefined ? '' : ` at ${timeText(atMs, ports)}`;
+  const at = atMs === undefined ? '' : ` at ${timeOfDay(localTimeAt(atMs, ports.timeZone).minutes)}`;
   if (when === 'at_time') return `${name} ${will} do this${at || ' within the hour'}`;
   if (when === 'after_wait') return `${name} is in a run that waits, and ${will} do this${at || ' when the wait ends'}`;
   const seconds = Math.round(((atMs ?? 0) - ports.clock.now()) / 1000);
   const later = seconds > 0 ? ` ${durationText(seconds)} later` : ' at once';
   return isSure ? `This call sets off ${name}, which will do this${later}` : `If this call sets off ${name}, it may do this${later}`;
-}
-
-/** Returns the time of day of a moment in the hub's zone, such as `18:30`. */
-function timeText(atMs: number, { timeZone }: CheckPorts): string {
-  const { minutes } = localTimeAt(atMs, timeZone);
-  return [Math.floor(minutes / 60), minutes % 60].map((part) => String(part).padStart(2, '0')).join(':');
 }
 
 /** Returns the conflict with automations that the caller may not see: only that there is one. */
@@ -64,5 +58,5 @@ export function hiddenConflict(device: string, ports: CheckPorts): ComingConflic
 /** Returns what a step does to its target, with the value that it sets unless the action says it, such as to turn on. */
 function doesText(act: Act, ports: CheckPorts): string {
   const isSaid = act.becomes === undefined || typeof act.becomes === 'boolean';
-  return isSaid ? actText(act, ports) : `${actText(act, ports)} (${contentText(act)})`;
+  return isSaid ? actText(act, ports) : `${actText(act, ports)} (${contentText(act, ports)})`;
 }

@@ -15,7 +15,20 @@ export interface Wording {
   nameOf(kind: ThingKind, id: string): string;
   /** Returns what a call does, such as `Turn on Hall lamp (hall)`. */
   callText(action: Action): string;
+  /** Returns the unit of what a sensor shows; undefined if there is none. */
+  unitOfSensor(sensor: string): string | undefined;
+  /** Returns the unit of a parameter of a tool; undefined if there is none. */
+  unitOfParam(tool: string, param: string): string | undefined;
 }
+
+/** Returns the unit of a member of a part. */
+type UnitOf = (member: string) => string | undefined;
+
+const NO_UNITS: UnitOf = () => undefined;
+/** Members of a trigger or condition that are in the unit of its sensor. */
+const IN_SENSOR_UNIT: readonly string[] = ['above', 'below', 'equals', 'hysteresis'];
+/** A tool of somebody else may name any text as its unit. */
+const PLAIN_UNIT = /^[\p{L}\p{N}°%/²³·µ]{1,8}( [\p{L}]{1,12})?$/u;
 
 /**
  * Returns what an automation does, in lines for people: what sets it off, what has to hold, and its steps in order. They are made of the
@@ -38,9 +51,12 @@ function triggerText(trigger: Trigger, wording: Wording): string {
 
 function readingText(trigger: ReadingTrigger, wording: Wording): string {
   const { type: _, sensor_id: sensor, above, below, equals, changes: _changes, ...members } = trigger;
-  const crossing = above === undefined ? (below === undefined ? undefined : `falls below ${below}`) : `rises above ${above}`;
-  const becomes = equals === undefined ? 'changes' : `becomes ${valueText('equals', equals, wording)}`;
-  return `${wording.nameOf('sensor', sensor)} ${crossing ?? becomes}${membersText({ ...members }, wording)}`;
+  const unitOf = sensorUnits(sensor, wording);
+  const limit = (name: string, value: Json) => withUnit(valueText(name, value, wording), value, unitOf(name));
+  const becomes = equals === undefined ? 'changes' : `becomes ${limit('equals', equals)}`;
+  const falls = below === undefined ? becomes : `falls below ${limit('below', below)}`;
+  const crossing = above === undefined ? falls : `rises above ${limit('above', above)}`;
+  return `${wording.nameOf('sensor', sensor)} ${crossing}${membersText({ ...members }, wording, unitOf)}`;
 }
 
 const TRIGGER_WORDS: Readonly<Record<Exclude<Trigger['type'], 'reading'>, string>> = {
@@ -60,7 +76,8 @@ const TRIGGER_WORDS: Readonly<Record<Exclude<Trigger['type'], 'reading'>, string
 function conditionText(condition: Condition, wording: Wording): string {
   if (!isComposite(condition)) {
     const { type, ...members } = condition;
-    return `${readableWords(type)}${membersText({ ...members }, wording)}`;
+    const unitOf = condition.type === 'reading' ? sensorUnits(condition.sensor_id, wording) : NO_UNITS;
+    return `${readableWords(type)}${membersText({ ...members }, wording, unitOf)}`;
   }
   const inner = condition.conditions.map((one) => conditionText(one, wording));
   const joined = inner.join(condition.type === 'and' ? ' and ' : ' or ');
@@ -75,7 +92,8 @@ function actionText(action: Action, wording: Wording): string {
   const { tool, params, ...others } = action;
   const done = wording.callText(action);
   const by = done.startsWith(tool) ? `Call ${tool}` : `${done} by ${tool}`;
-  return `${by}${membersText({ ...params, ...(others.on_error === 'continue' && { on_error: 'continue' }) }, wording)}`;
+  const unitOf: UnitOf = (name) => wording.unitOfParam(tool, name);
+  return `${by}${membersText({ ...params, ...(others.on_error === 'continue' && { on_error: 'continue' }) }, wording, unitOf)}`;
 }
 
 /** Returns the lines of a step. Those of steps within it are indented. */
@@ -105,11 +123,19 @@ function typedLines(step: TypedStep, wording: Wording): readonly string[] {
 }
 
 /** Returns the members of a part in parentheses, with names in place of ids; empty if there are none. */
-function membersText(members: JsonObject, wording: Wording): string {
-  const shown = Object.entries(members).map(
-    ([name, value]) => `${thingNamedBy(name) ?? readableWords(name)}: ${valueText(name, value, wording)}`,
-  );
+function membersText(members: JsonObject, wording: Wording, unitOf = NO_UNITS): string {
+  const shown = Object.entries(members).map(([name, value]) => {
+    return `${thingNamedBy(name) ?? readableWords(name)}: ${withUnit(valueText(name, value, wording), value, unitOf(name))}`;
+  });
   return shown.length === 0 ? '' : ` (${shown.join(', ')})`;
+}
+
+function sensorUnits(sensor: string, wording: Wording): UnitOf {
+  return (name) => (IN_SENSOR_UNIT.includes(name) ? wording.unitOfSensor(sensor) : undefined);
+}
+
+function withUnit(text: string, value: Json, unit: string | undefined): string {
+  return typeof value === 'number' && unit !== undefined && PLAIN_UNIT.test(unit) ? `${text} ${unit}` : text;
 }
 
 function valueText(member: string, value: Json, wording: Wording): string {

@@ -1,12 +1,13 @@
 import { excessPermissions } from '../../core/auth/permission.ts';
 import type { Principal } from '../../core/auth/principal.ts';
 import { isoTime } from '../../core/clock.ts';
+import { parseSensorId } from '../../core/devices/device-names.ts';
 import { toAtmoError } from '../../core/errors.ts';
-import type { JsonObject } from '../../core/json.ts';
+import { type JsonObject, objectOf } from '../../core/json.ts';
 import { WRITTEN_LINE } from '../../core/untrusted-text.ts';
 import { defineTool, INSTANT, INTEGER, p, resultSchema, TEXT, TEXTS } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
-import { callerView } from '../../tools/definition/tool-permissions.ts';
+import { callerView, canSeeTool } from '../../tools/definition/tool-permissions.ts';
 import { copyJsonObject } from '../../tools/schema/plain-json.ts';
 import type { CheckToolPorts } from '../automation-ports.ts';
 import { automationView } from '../automation-view.ts';
@@ -241,7 +242,25 @@ function wordsOf(proposal: ReadProposal, by: Principal, { tools }: ProposalToolP
       return name === undefined || name === id ? id : `${JSON.stringify(name)} [${id}]`;
     },
     callText: ({ tool, params }) => calls.wordsOf({ tool, params, principal }),
+    unitOfSensor: (id) =>
+      things.nameFor('sensor', id, caller) === undefined ? undefined : check.readings.current(parseSensorId(id))?.sensor.unit,
+    unitOfParam: (tool, param) => unitOfParam(tool, param, { viewer: principal, tools }),
   });
+}
+
+/** Returns the unit of a parameter of a tool that the viewer may see. */
+function unitOfParam(
+  name: string,
+  param: string,
+  { viewer, tools: { registry, authorizer } }: { readonly viewer: Principal; readonly tools: CheckToolPorts },
+): string | undefined {
+  try {
+    const tool = registry.find(name, { isVisible: (one) => canSeeTool(one, viewer, authorizer) });
+    const unit = objectOf(objectOf(objectOf(tool?.definition.parameters).properties)[param])['x-unit'];
+    return typeof unit === 'string' ? unit : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Returns the automation as far as the viewer may do the same: the rest would show what the viewer may not see. */

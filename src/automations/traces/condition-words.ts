@@ -1,4 +1,4 @@
-import { readableValue, readableWords } from '../../core/devices/matter-names.ts';
+import { amount, readableValue, readableWords } from '../../core/devices/matter-names.ts';
 import { type Json, type JsonObject, objectOf } from '../../core/json.ts';
 import { timeOfDay } from '../../core/local-time.ts';
 import type { SimpleCondition } from '../plan/condition-schema.ts';
@@ -51,11 +51,6 @@ function readingReason(unmet: Unmet): string {
 export function limitText({ above, below, equals }: JsonObject, unit: Json | undefined): string {
   if (above !== undefined) return `more than ${amount(above, unit)}`;
   return below === undefined ? amount(equals ?? null, unit) : `less than ${amount(below, unit)}`;
-}
-
-/** Returns a value with its unit, such as `61 lx`. */
-export function amount(value: Json, unit: Json | undefined): string {
-  return typeof value === 'number' && typeof unit === 'string' && unit !== '' ? `${value} ${unit}` : readableValue(value);
 }
 
 function timeReason({ condition: { after, before, days }, seen: { day, minutes }, isNegated }: Unmet): string {

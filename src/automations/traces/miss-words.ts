@@ -1,6 +1,6 @@
-import { readableWords } from '../../core/devices/matter-names.ts';
+import { amount, readableWords } from '../../core/devices/matter-names.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
-import { amount, limitText } from './condition-words.ts';
+import { limitText } from './condition-words.ts';
 import { dayText, durationText, factTime, type WordPorts } from './time-words.ts';
 import type { NoTriggerCause } from './trace.ts';
 import type { MomentView } from './trace-view.ts';

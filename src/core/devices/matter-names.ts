@@ -101,3 +101,8 @@ export function canonicalValue(text: string): string {
   const word = text.toLowerCase();
   return Object.hasOwn(VALUE_ALIASES, word) ? (VALUE_ALIASES[word] ?? word) : word;
 }
+
+/** Returns a value with its unit, such as `61 lx`. */
+export function amount(value: Json, unit: Json | undefined): string {
+  return typeof value === 'number' && typeof unit === 'string' && unit !== '' ? `${value} ${unit}` : readableValue(value);
+}

@@ -112,6 +112,11 @@ export class DeviceToolSync implements Service, CompiledDevices {
     return reading && { endpoint: reading.endpoint, name: reading.key.split('/').at(-1) ?? reading.name, schema: reading.schema };
   }
 
+  /** Returns the unit of a value of a device, such as `%`; undefined if the value is not known. */
+  unitOf({ device, endpoint, name }: { readonly device: DeviceId; readonly endpoint: number; readonly name: string }): string | undefined {
+    return this.get(device)?.values.find((value) => value.endpoint === endpoint && value.name === name)?.unit;
+  }
+
   /** Returns the events that the hub passes on from a device, each as `Cluster/Event`; undefined for an unknown device. */
   eventsOf(device: DeviceId): readonly string[] | undefined {
     return this.get(device)?.events.map(({ cluster, event }) => `${cluster}/${event}`);

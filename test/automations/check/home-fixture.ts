@@ -171,6 +171,11 @@ function makeHome(rules: string): CheckPorts {
         const sensor = SENSORS.get(id);
         return sensor && { endpoint: 1, name: sensor.name ?? sensor.kind, schema: sensor.schema ?? { type: ['number', 'null'] } };
       },
+      unitOf: ({ name }) =>
+        new Map([
+          ['brightness', '%'],
+          ['heating_setpoint', '°C'],
+        ]).get(name),
       eventsOf: (id) => (id.endsWith('-button') ? ['Switch/InitialPress', 'Switch/LongPress'] : undefined),
     },
     rules: {

@@ -94,6 +94,13 @@ test('an automation meets a call in neither the time before now nor after the ho
   expect(await conflictsOf([{ config: { trigger: at('12:30'), actions: [lamp('on')] }, due: [30] }])).toEqual([]);
 });
 
+test('a value that is set is told with its unit', async () => {
+  const set = 'matter:hall_heating_set';
+  const config = { trigger: at('12:30'), actions: [{ tool: set, params: { value: 18 } }] };
+  const [found] = await conflictsOf([{ config, due: [30] }], { tool: set, params: { value: 21 } });
+  expect(found?.sentence).toBe('"auto-0" will do this at 12:30: Set the temperature of hall heating (heating setpoint: 18 °C)');
+});
+
 test('waits before a step put it off, also beyond the hour', async () => {
   const after = (minutes: number): Living => ({ config: { trigger: at('12:30'), actions: [wait(minutes), lamp('off')] }, due: [30] });
   expect(toldOf(await conflictsOf([after(30), after(31)]))).toEqual([['at_time', '2026-01-05T13:00:00.000Z', true]]);
