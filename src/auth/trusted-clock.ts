@@ -119,7 +119,7 @@ export class TrustedClock implements TrustedTime, SettableTime, Service {
     this.#isRunning = false;
     for (const cancel of this.#cancel.values()) cancel();
     this.#cancel.clear();
-    this.#save();
+    this.#saveIfPossible();
   }
 
   #source(): TimeSource {
@@ -165,12 +165,17 @@ export class TrustedClock implements TrustedTime, SettableTime, Service {
   #saveLater(): void {
     this.#after('save', SAVE_EVERY_MS, () => {
       this.#saveLater();
-      try {
-        this.#save();
-      } catch {
-        // The error is ignored, because other modules report a full disk. The floor is saved at the next attempt.
-      }
+      this.#saveIfPossible();
     });
+  }
+
+  /** Saves the floor. Ignores an error, because other modules report a full disk, and a stop must not fail because of it. */
+  #saveIfPossible(): void {
+    try {
+      this.#save();
+    } catch {
+      // The next attempt, or the next start, saves it.
+    }
   }
 
   /** Saves the floor. If the clock is trusted, the floor first becomes the current time; otherwise it advances by the elapsed time. */

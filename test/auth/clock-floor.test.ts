@@ -211,6 +211,13 @@ describe('the floor', () => {
     expect((await started(new Machine(WRONG_MS), { store })).now()).toBe(BUILD_MS + HOUR_MS);
   });
 
+  test('a full disk does not make the end of a hub fail', async () => {
+    const store = new MemoryStore();
+    const floor = await started(new Machine(BUILD_MS + DAY_MS, 'network'), { store });
+    store.isFull = true;
+    await expect(floor[Symbol.asyncDispose]()).resolves.toBeUndefined();
+  });
+
   test('a full disk does not end the saving for ever', async () => {
     const store = new MemoryStore();
     const machine = new Machine(BUILD_MS + DAY_MS, 'network');
