@@ -67,6 +67,11 @@ export class MemoryNetwork {
     return this.#groupOf !== undefined && this.#groupOf(from) !== this.#groupOf(to);
   }
 
+  /** What is sent in place of a message. A simulation overrides it for members that lie. */
+  alters(_from: string, _to: string, message: WireMessage): readonly WireMessage[] {
+    return [message];
+  }
+
   /** Called with everything that one end of a connection sends. A simulation overrides it to note the messages. */
   sends(_from: string, _to: string, _message: WireMessage): void {}
 
@@ -163,9 +168,10 @@ export class PipeEnd {
   send(message: WireMessage): void {
     if (this.#isClosed) return;
     const { network, local, remote } = this.#parts;
-    network.sends(local, remote, message);
-    if (message.type === 'gossip' && network.isGossipLost()) return;
-    this.#transmit(message);
+    for (const sent of network.alters(local, remote, message)) {
+      network.sends(local, remote, sent);
+      if (sent.type !== 'gossip' || !network.isGossipLost()) this.#transmit(sent);
+    }
   }
 
   /** Returns whether all that was sent has arrived; undefined if the machine does not know. */

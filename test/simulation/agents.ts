@@ -24,7 +24,7 @@ const TRIES = 4;
 /** Ends of the answers with which an agent repeats a call. */
 const WORTH_REPEATING = new Set(['lost', 'APPROVAL_REQUIRED', 'SERVICE_UNAVAILABLE', 'NODE_UNAVAILABLE', 'SHUTTING_DOWN', 'TIMEOUT']);
 
-type Call = Pick<Attempt, 'tool' | 'params' | 'key' | 'timeoutMs'> & { readonly entry: SimulatedMachine };
+type Call = Pick<Attempt, 'tool' | 'params' | 'key' | 'timeoutMs'> & { readonly entry: SimulatedMachine; readonly isJob: boolean };
 
 /** An agent that calls tools of all hubs with the token that the owner of its home hub gave it. */
 export class SimulatedAgent {
@@ -73,6 +73,7 @@ export class SimulatedAgent {
       key: `${this.plan.name}-${this.#calls}`,
       timeoutMs,
       entry,
+      isJob: this.#draw.chance(0.1),
     };
     this.#lastCall = call;
     return call;
@@ -111,8 +112,19 @@ export class SimulatedAgent {
     await this.#attempt({ ...last, params: canonicalJson({ value: 1_000 }) }, { token });
   }
 
+  /** Cancels a job or asks for its end. */
+  async #watchJob(id: string, { entry, attempt }: BegunJob): Promise<void> {
+    const isCancelled = this.#draw.chance(0.3);
+    await this.#client.pause(this.#draw.pause(isCancelled ? 200 : 2_000));
+    const job = { path: `/api/v1/jobs/${id}`, token: attempt.token.text, timeoutMs: attempt.timeoutMs };
+    const answer = await this.#client.send(entry, isCancelled ? { ...job, method: 'DELETE' } : job);
+    if (answer) attempt.outcome = outcomeOf(answer);
+    if (answer?.body.status === 'cancelled') attempt.cancelledMs = this.#world.queue.nowMs;
+    this.#world.note(this.plan.name, `gets ${attempt.outcome} of ${id} for trace ${attempt.trace}`);
+  }
+
   async #attempt(
-    { entry, ...call }: Call,
+    { entry, isJob, ...call }: Call,
     { token, forbidden }: { readonly token: GivenToken; readonly forbidden?: string },
   ): Promise<string> {
     const { ledger } = this.#world;
@@ -120,7 +132,7 @@ export class SimulatedAgent {
     const attempt = ledger.begin({ ...call, trace, agent: this.plan.name, entry: entry.name, token, ...(forbidden && { forbidden }) });
     this.#world.note(this.plan.name, `calls ${call.tool} ${call.params} at ${entry.name}, key ${call.key}, trace ${trace}`);
     const answer = await this.#client.send(entry, {
-      path: `/api/v1/tools/${encodeURIComponent(call.tool)}/invoke`,
+      path: `/api/v1/tools/${encodeURIComponent(call.tool)}/invoke${isJob ? '?async=true' : ''}`,
       token: token.text,
       body: JSON.parse(call.params),
       headers: {
@@ -134,17 +146,26 @@ export class SimulatedAgent {
         attempt.arrivedMs = this.#world.queue.nowMs;
       },
       onLeft: () => {
-        attempt.leftMs = this.#world.queue.nowMs;
+        // A job goes on when its client leaves.
+        if (!isJob) attempt.leftMs = this.#world.queue.nowMs;
       },
     });
     attempt.outcome = outcomeOf(answer);
+    if (typeof answer?.body.job_id === 'string') await this.#watchJob(answer.body.job_id, { entry, attempt });
     this.#world.note(this.plan.name, `gets ${attempt.outcome} for trace ${trace}`);
     return attempt.outcome;
   }
 }
 
+/** A job that an agent has begun. */
+interface BegunJob {
+  readonly entry: SimulatedMachine;
+  readonly attempt: Attempt;
+}
+
 function outcomeOf(answer: SimulatedAnswer | undefined): string {
   if (!answer) return 'lost';
+  if (typeof answer.body.job_id === 'string') return `job ${answer.body.status}`;
   return answer.body.status === 'success' ? 'success' : (answer.body.error?.code ?? answer.body.code ?? `HTTP ${answer.status}`);
 }
 

@@ -1,3 +1,4 @@
+import { damageFile } from './damage.ts';
 import type { Draw } from './draw.ts';
 import type { SimulatedMachine } from './simulated-machine.ts';
 import type { World } from './world.ts';
@@ -7,6 +8,9 @@ const BETWEEN_FAULTS_MS = 20 * 60_000;
 
 /** A fault waits so long at most for the moment that it needs, in milliseconds. */
 const LONGEST_WAIT_MS = 600_000;
+
+/** A clock is wrong by so much at most, in milliseconds. Hubs refuse the requests of a hub whose time differs by more than a minute. */
+const LARGEST_CLOCK_ERROR_MS = 25 * 60_000;
 
 /** What may go wrong. Each fault ends by itself: it resolves when all is well again. */
 type Fault = (world: World, machine: SimulatedMachine, draw: Draw) => Promise<void>;
@@ -31,7 +35,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     await world.startMachine(machine);
   },
   'the hub is stopped and started': async (world, machine, draw) => {
-    await machine.stop();
+    await world.stopMachine(machine);
     await world.pause(draw.pause(5_000));
     await world.startMachine(machine);
   },
@@ -49,6 +53,26 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     await world.pause(draw.chance(0.5) ? draw.between(1_000, 20_000) : draw.between(20_000, 1_200_000));
     world.network.heal();
   },
+  'a member lies': async (world, machine, draw) => {
+    world.network.lies(machine.name);
+    await world.pause(draw.between(10_000, 600_000));
+    world.network.allHonest();
+  },
+  'the disk is full': (world, machine, draw) => refuseWrites({ world, machine, draw }, 'full'),
+  'the disk is read-only': (world, machine, draw) => refuseWrites({ world, machine, draw }, 'read-only'),
+  'a file is damaged': async (world, machine, draw) => {
+    await end({ world, machine, draw });
+    const damage = damageFile(machine.stateDir, draw);
+    if (damage) world.damaged(machine, damage.what);
+    await world.pause(draw.pause(5_000));
+    if (damage && !(await world.tryMachine(machine))) damage.undo();
+    if (!machine.isRunning) await world.startMachine(machine);
+  },
+  'the clock of a machine is corrected': async (world, machine, draw) => {
+    machine.process.clockErrorMs = draw.chance(0.3) ? 0 : draw.between(-LARGEST_CLOCK_ERROR_MS, LARGEST_CLOCK_ERROR_MS);
+    await world.pause(draw.between(1_000, 600_000));
+    machine.process.clockErrorMs = 0;
+  },
   'the network is slow and loses gossip': async (world, _, draw) => {
     const before = world.network.delayMs;
     world.network.delayMs = [5, draw.between(50, 1_500)];
@@ -58,6 +82,33 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     world.network.gossipLoss = 0;
   },
 };
+
+interface Scene {
+  readonly world: World;
+  readonly machine: SimulatedMachine;
+  readonly draw: Draw;
+}
+
+/** Ends a hub in one of the ways in which it may end. */
+async function end({ world, machine, draw }: Scene): Promise<void> {
+  if (draw.chance(0.3)) await world.stopMachine(machine);
+  else if (draw.chance(0.5)) machine.kill();
+  else machine.cutPower();
+}
+
+/** The disk refuses writes for a time, in which the hub may end too. A hub that did not start on such a disk is started again. */
+async function refuseWrites({ world, machine, draw }: Scene, state: 'full' | 'read-only'): Promise<void> {
+  machine.diskState = state;
+  await world.pause(draw.between(1_000, 600_000));
+  if (draw.chance(0.4)) {
+    await end({ world, machine, draw });
+    await world.pause(draw.pause(5_000));
+    await world.tryMachine(machine);
+    await world.pause(draw.between(1_000, 120_000));
+  }
+  machine.diskState = 'well';
+  if (!machine.isRunning) await world.startMachine(machine);
+}
 
 /** Breaks one thing after the other until the world ends. */
 export async function breakThings(world: World, draw: Draw): Promise<void> {

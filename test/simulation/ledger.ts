@@ -1,3 +1,5 @@
+import type { AutomationHistory } from './invariants/automation-invariants.ts';
+
 /** A token that an agent has, as the owner gave it. */
 export interface GivenToken {
   readonly id: string;
@@ -28,6 +30,8 @@ export interface Attempt {
   /** When the request reached the entry hub, and when that hub learned that the client has left. Milliseconds of the world. */
   arrivedMs?: number;
   leftMs?: number;
+  /** When the agent got the answer that its job is cancelled. */
+  cancelledMs?: number;
   /** `success`, an error code, or `lost` when no answer came. */
   outcome?: string;
 }
@@ -40,6 +44,8 @@ export interface Effect {
   readonly params: string;
   readonly trace: string;
   readonly requestId: string;
+  /** Id of the agent at the hub that acted. */
+  readonly agent: string;
 }
 
 /** A person's approval that a hub has accepted. */
@@ -52,6 +58,13 @@ interface GivenApproval {
   isUsed: boolean;
 }
 
+/** A time in which the rules of a hub forbid one of its tools to agents, milliseconds of the world. */
+interface Ban {
+  readonly tool: string;
+  readonly fromMs: number;
+  untilMs: number;
+}
+
 /** All that happened in a world, as a witness saw it who sees everything. Invariants compare it with what was allowed. */
 export class Ledger {
   readonly attempts = new Map<string, Attempt>();
@@ -60,9 +73,31 @@ export class Ledger {
   /** The first effect of each idempotency key. */
   readonly firstEffects = new Map<string, Effect>();
 
+  /** Automations by machine and agent. */
+  readonly automations = new Map<string, AutomationHistory>();
+  readonly #bans: Ban[] = [];
+
+  /** The rules of a hub forbid one of its tools, until `untilMs` of the returned ban is set. */
+  forbid(tool: string, fromMs: number): Ban {
+    const ban: Ban = { tool, fromMs, untilMs: Number.POSITIVE_INFINITY };
+    this.#bans.push(ban);
+    return ban;
+  }
+
+  /** The ban that holds at a time; undefined if there is none. */
+  banOf({ tool, atMs }: Pick<Effect, 'tool' | 'atMs'>): Ban | undefined {
+    return this.#bans.find((ban) => ban.tool === tool && ban.fromMs < atMs && atMs <= ban.untilMs);
+  }
+
   begin(attempt: Attempt): Attempt {
     this.attempts.set(attempt.trace, attempt);
     return attempt;
+  }
+
+  /** A hub has lost the keys that it knew: what was called with them through this machine or on it may happen again. */
+  forgetKeys(machine: string): void {
+    for (const [key, { machine: acted, trace }] of this.firstEffects)
+      if (acted === machine || this.attempts.get(trace)?.entry === machine) this.firstEffects.delete(key);
   }
 
   approve(approval: Omit<GivenApproval, 'isUsed'>): void {

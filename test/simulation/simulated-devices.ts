@@ -26,6 +26,8 @@ interface DeviceParts {
   readonly machine: string;
   readonly mood: () => DeviceMood;
   readonly onEffect: (effect: Omit<Effect, 'atMs'>) => void;
+  /** Called with each command that a hub sends, whether the device does it or not. */
+  readonly onCommand: (command: Omit<Effect, 'atMs'>) => void;
 }
 
 /** Name of the tool with which a machine controls its device of a kind. */
@@ -47,7 +49,7 @@ function toolOf(kind: DeviceKind, parts: DeviceParts): RegisteredTool {
     description: `Sends a command to the ${kind} of ${parts.machine}`,
     parameters: { type: 'object', properties: { value: { type: 'integer', description: 'What it is set to' } }, required: ['value'] },
     requires: { permissions: [permission] },
-    execution: { side_effects: true, idempotent: kind === REPEATABLE, timeout_ms: 30_000 },
+    execution: { side_effects: true, idempotent: kind === REPEATABLE, timeout_ms: 30_000, async_allowed: true },
   });
   return {
     id: toolId(definition),
@@ -61,8 +63,10 @@ async function command(parts: DeviceParts & { readonly tool: string }, params: J
   context.confirm();
   const { machine, tool } = parts;
   const { answersAfterMs, isSilent, isOff } = parts.mood();
-  const { traceId: trace, requestId } = context;
-  if (!isOff) parts.onEffect({ machine, tool, params: canonicalJson(params), trace, requestId });
+  const { traceId: trace, requestId, agentId: agent } = context;
+  const effect = { machine, tool, params: canonicalJson(params), trace, requestId, agent };
+  parts.onCommand(effect);
+  if (!isOff) parts.onEffect(effect);
   if (isSilent || isOff) return await unknownOutcome(context.signal);
   await new Promise<void>((resolve) => currentProcess()?.after(answersAfterMs, resolve, 'device'));
   return { ok: true };

@@ -3,12 +3,23 @@ import fsPromises from 'node:fs/promises';
 import { registerHooks } from 'node:module';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 import timers from 'node:timers';
+import { requireDisk } from './disk-state.ts';
 import { currentProcess } from './simulated-process.ts';
 
 type Call = (...given: unknown[]) => unknown;
 
 /** The functions of `node:fs` that change the disk. */
-const WRITES = ['writeSync', 'writeFileSync', 'fsyncSync', 'fdatasyncSync', 'renameSync', 'rmSync', 'rmdirSync', 'mkdirSync'] as const;
+const WRITES = [
+  'writeSync',
+  'writeFileSync',
+  'fsyncSync',
+  'fdatasyncSync',
+  'renameSync',
+  'rmSync',
+  'rmdirSync',
+  'mkdirSync',
+  'openSync',
+] as const;
 const MORE_WRITES = ['copyFileSync', 'unlinkSync', 'truncateSync', 'ftruncateSync', 'chmodSync', 'appendFileSync', 'mkdtempSync'] as const;
 /** The functions of `node:fs/promises` that the hub uses. Each has a synchronous function of the same name. */
 const PROMISED = ['readFile', 'writeFile', 'mkdir', 'mkdtemp', 'rm', 'readdir', 'stat', 'lstat', 'rename', 'cp', 'copyFile'] as const;
@@ -29,7 +40,7 @@ const ACCESS_MS = [0.05, 2] as const;
  * killed process writes nothing.
  */
 export function installFiles(): void {
-  const real = { readFileSync: fs.readFileSync as Call, openSync: fs.openSync as Call };
+  const real = { readFileSync: fs.readFileSync as Call };
   for (const name of [...WRITES, ...MORE_WRITES]) gate(fs, name);
   watchSyncs();
   for (const name of [...PROMISED, ...MORE_PROMISED]) {
@@ -42,7 +53,7 @@ export function installFiles(): void {
   Reflect.set(fs, 'readFileSync', (...given: unknown[]) => kernelText(given) ?? Reflect.apply(real.readFileSync, fs, given));
   Reflect.set(fsPromises, 'open', async (...given: unknown[]) => {
     await access(ACCESS_MS);
-    return new SimulatedFileHandle(Reflect.apply(real.openSync, fs, given) as number);
+    return new SimulatedFileHandle(Reflect.apply(fs.openSync, fs, given) as number);
   });
   gate(DatabaseSync.prototype, 'exec');
   for (const name of ['run', 'get', 'all'] as const) gate(StatementSync.prototype, name);
@@ -61,8 +72,15 @@ function gate(target: object, name: string): void {
   Reflect.set(target, name, function gated(this: unknown, ...given: unknown[]) {
     const process = currentProcess();
     process?.requireAlive();
+    if (process && process.diskState !== 'well') requireDisk(process.diskState, { name, given, sql: sqlOf(this, given) });
     return Reflect.apply(real, this, given);
   });
+}
+
+/** The text that SQLite is to run; undefined for functions of `node:fs`. */
+function sqlOf(target: unknown, given: readonly unknown[]): string | undefined {
+  if (target instanceof StatementSync) return target.sourceSQL;
+  return target instanceof DatabaseSync ? String(given[0]) : undefined;
 }
 
 /** Has the disk of a process learn what it syncs and renames. */

@@ -7,6 +7,7 @@ import { loadConfig } from '../../src/hub/config/config.ts';
 import { Hub } from '../../src/hub/hub.ts';
 import type { RegisteredTool } from '../../src/tools/definition/tool-definition.ts';
 import { MemoryEngine } from '../mesh/memory-engine.ts';
+import type { DiskState } from './disk-state.ts';
 import { Draw } from './draw.ts';
 import type { EventQueue } from './event-queue.ts';
 import type { SimulatedNetwork } from './simulated-network.ts';
@@ -39,6 +40,8 @@ export interface SimulatedRequest {
   readonly path: string;
   readonly token: string;
   readonly body?: object;
+  /** Without it, what has a body is posted, and the rest is read. */
+  readonly method?: 'DELETE';
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 }
@@ -54,11 +57,14 @@ export class SimulatedMachine {
   readonly name: string;
   /** When its power was cut, milliseconds of the world. */
   readonly powerCuts: number[] = [];
+  /** When a file of its disk was damaged last, milliseconds of the world. */
+  damagedMs = Number.NEGATIVE_INFINITY;
   readonly #parts: MachineParts;
   readonly #plan: MachinePlan;
   /** Number of processes that have run so far. */
   #starts = 0;
   #boots = 0;
+  #diskState: DiskState = 'well';
   #process: SimulatedProcess | undefined;
   #hub: Hub | undefined;
   #app: HttpApp | undefined;
@@ -86,6 +92,12 @@ export class SimulatedMachine {
     return this.#app !== undefined && this.#process?.isAlive === true;
   }
 
+  /** What the disk refuses from now on, to this process and to the next ones. */
+  set diskState(state: DiskState) {
+    this.#diskState = state;
+    this.process.diskState = state;
+  }
+
   get hubId(): string {
     return this.#hub?.orchestrator.orchestratorId ?? '';
   }
@@ -107,6 +119,7 @@ export class SimulatedMachine {
       bootId: crc32(`${this.name} ${this.#boots}`).toString(16).padStart(8, '0'),
     });
     process.disk = new UnsyncedWrites(this.stateDir);
+    process.diskState = this.#diskState;
     this.#process = process;
     this.#parts.network.attach(this.name, process);
     await process.run(() => this.#open(process));
@@ -133,11 +146,11 @@ export class SimulatedMachine {
   }
 
   /** Answers as the hub does over HTTP, in its process. */
-  async ask({ path, token, body, headers = {}, signal }: SimulatedRequest): Promise<SimulatedAnswer> {
+  async ask({ path, token, body, method, headers = {}, signal }: SimulatedRequest): Promise<SimulatedAnswer> {
     const app = this.#app;
     if (!app) throw new Error(`${this.name} has not started`);
     const init: RequestInit = {
-      method: body ? 'POST' : 'GET',
+      method: method ?? (body ? 'POST' : 'GET'),
       headers: { host: HOST, authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }), ...headers },
       ...(body && { body: JSON.stringify(body) }),
       ...(signal && { signal }),

@@ -1,4 +1,5 @@
 import { type MemoryListener, MemoryNetwork, type PipeEnd, type WireMessage } from '../mesh/memory-network.ts';
+import { Draw } from './draw.ts';
 import type { EventQueue } from './event-queue.ts';
 import { currentProcess, type SimulatedProcess } from './simulated-process.ts';
 
@@ -15,6 +16,12 @@ interface OwnedEnd {
   readonly end: PipeEnd;
   readonly process: SimulatedProcess;
 }
+
+type SaidMessage = Extract<WireMessage, { readonly type: 'gossip' | 'frame' }>;
+
+/** Share of the messages of a liar that are lies, and how many earlier ones it may repeat. */
+const LIES = 0.03;
+const REMEMBERED_LIES = 500;
 
 export interface SimulatedNetworkParts {
   readonly queue: EventQueue;
@@ -38,6 +45,8 @@ export class SimulatedNetwork extends MemoryNetwork {
   readonly #listening = new Map<string, (() => void)[]>();
   /** Machines whose connections nobody closed, since their power was cut. */
   readonly #dark = new Set<string>();
+  /** Machines that lie, with what they have sent. */
+  readonly #liars = new Map<string, SaidMessage[]>();
   #dialler: SimulatedProcess | undefined;
 
   constructor(parts: SimulatedNetworkParts) {
@@ -68,6 +77,37 @@ export class SimulatedNetwork extends MemoryNetwork {
   override heal(): void {
     this.#cut.clear();
     super.heal();
+  }
+
+  /** From now on a machine lies: it sends some of its messages twice, cut or altered, and earlier ones of them again. */
+  lies(machine: string): void {
+    this.#liars.set(machine, []);
+  }
+
+  /** From now on all machines are honest. */
+  allHonest(): void {
+    this.#liars.clear();
+  }
+
+  override alters(from: string, _to: string, message: WireMessage): readonly WireMessage[] {
+    const said = this.#liars.get(machineOf(from));
+    if (!said || (message.type !== 'gossip' && message.type !== 'frame')) return [message];
+    said.push(message);
+    if (said.length > REMEMBERED_LIES) said.shift();
+    return this.#parts.random() < LIES ? this.#lie(message, said) : [message];
+  }
+
+  #lie(message: SaidMessage, said: readonly SaidMessage[]): readonly WireMessage[] {
+    const draw = new Draw(this.#parts.random);
+    const bytes = Uint8Array.from(message.bytes);
+    const at = draw.index(bytes.length);
+    bytes[at] = (bytes[at] ?? 0) ^ (1 << draw.index(8));
+    return draw.pick([
+      [message, message],
+      [message, { ...message, bytes: draw.pick(said).bytes }],
+      [{ ...message, bytes: message.bytes.subarray(0, at) }],
+      [{ ...message, bytes }],
+    ]);
   }
 
   override isCut(from: string, to: string): boolean {

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import type { Clock } from '../../src/core/clock.ts';
 import { seededRandom } from '../seeded-random.ts';
+import type { DiskState } from './disk-state.ts';
 import type { EventOwner, EventQueue } from './event-queue.ts';
 import type { UnsyncedWrites } from './unsynced-writes.ts';
 
@@ -25,6 +26,8 @@ export class SimulatedProcess implements EventOwner {
   standsUntilMs = 0;
   /** Milliseconds by which its clock is ahead of the world's. */
   clockErrorMs = 0;
+  /** What its disk refuses now. */
+  diskState: DiskState = 'well';
   /** Learns which writes to the disk are synced; undefined for a process without a disk. */
   disk: UnsyncedWrites | undefined;
   readonly #queue: EventQueue;
@@ -70,6 +73,11 @@ export class SimulatedProcess implements EventOwner {
 }
 
 const current = new AsyncLocalStorage<SimulatedProcess>();
+
+/** Runs what the simulation itself does, and no process. */
+export function asWorld<Result>(work: () => Result): Result {
+  return current.exit(work);
+}
 
 /** Returns the process whose code runs now; undefined in the simulation itself. */
 export function currentProcess(): SimulatedProcess | undefined {

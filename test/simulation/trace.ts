@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import type { SentMessage } from './simulated-network.ts';
+import { asWorld } from './simulated-process.ts';
 
 /** One thing that happened. */
 export interface TraceLine {
@@ -60,7 +61,8 @@ export class Trace {
   }
 
   #write(line: TraceLine): void {
-    if (this.#file !== undefined) writeSync(this.#file, `${textOf(line)}\n`);
+    const file = this.#file;
+    if (file !== undefined) asWorld(() => writeSync(file, `${textOf(line)}\n`));
   }
 }
 

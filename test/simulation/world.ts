@@ -1,17 +1,22 @@
 import { rmSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
+import { AtmoError } from '../../src/core/errors.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { Logger } from '../../src/core/logger.ts';
 import { AGENT_MANNERS, SimulatedAgent } from './agents.ts';
+import { SimulatedAutomation } from './automations.ts';
 import { BrokenInvariant } from './broken-invariant.ts';
 import { Draw } from './draw.ts';
 import { EventQueue } from './event-queue.ts';
 import { breakThings } from './faults.ts';
 import { checkAudit } from './invariants/audit-invariants.ts';
+import { checkAutomationCall, forgetChanges } from './invariants/automation-invariants.ts';
 import { EFFECT_INVARIANTS } from './invariants/effect-invariants.ts';
+import { checkGrowth } from './invariants/growth-invariants.ts';
 import { checkMesh } from './invariants/mesh-invariants.ts';
 import { type Effect, Ledger } from './ledger.ts';
 import { SimulatedOwner } from './people.ts';
+import { changeRules } from './rules.ts';
 import { type DeviceMood, deviceTools } from './simulated-devices.ts';
 import { SimulatedMachine } from './simulated-machine.ts';
 import { SimulatedNetwork } from './simulated-network.ts';
@@ -40,6 +45,7 @@ export interface WorldFigures {
 const PASSPHRASE = 'correct horse battery staple';
 const AGENTS_OF_A_HUB = 3;
 const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
 /** Longest time of what must succeed, such as a start of a hub. */
 const PATIENCE_MS = 600_000;
 /** After the last fault, everything has to be well again within this time. */
@@ -85,12 +91,19 @@ export class World {
       this.#populate();
       await this.#advance(this.#plan.hours * HOUR_MS);
       this.isEnding = true;
+      // The last fault may go on for a while, and healing begins after it.
+      while (this.#faults > 0) await this.#advance(MINUTE_MS);
       await this.#advance(HEALING_MS);
       await this.#until(this.#checkAll(), PATIENCE_MS);
       return this.#figures();
     } finally {
       rmSync(this.#plan.folder, { recursive: true, force: true });
     }
+  }
+
+  /** Since when all hubs run and reach each other, milliseconds of the world; undefined while a fault lasts. */
+  get calmSinceMs(): number | undefined {
+    return this.#calmSinceMs;
   }
 
   note(who: string, what: string): void {
@@ -123,8 +136,39 @@ export class World {
     try {
       await machine.start();
     } catch (error) {
-      this.fail(new BrokenInvariant('a hub starts', `${machine.name} does not: ${String(error)}`, [machine.name]));
+      this.fail(startFailure(machine, error));
     }
+  }
+
+  /** Stops a hub. It must not fail, whatever its disk refuses. */
+  async stopMachine(machine: SimulatedMachine): Promise<void> {
+    try {
+      await machine.stop();
+    } catch (error) {
+      this.fail(new BrokenInvariant('a hub stops', `${machine.name} does not: ${String(error)}`, [machine.name]));
+      machine.kill();
+    }
+  }
+
+  /** Starts a machine that may refuse to start because of its disk. Returns whether it runs. */
+  async tryMachine(machine: SimulatedMachine): Promise<boolean> {
+    try {
+      await machine.start();
+      return true;
+    } catch (error) {
+      if (!(error instanceof AtmoError && error.code === 'STORAGE_FAILED')) this.fail(startFailure(machine, error));
+      this.note(machine.name, `does not start: ${String(error)}`);
+      machine.kill();
+      return false;
+    }
+  }
+
+  /** A file of a machine that is down was damaged. What is lost with it is not held against the hub. */
+  damaged(machine: SimulatedMachine, what: string): void {
+    machine.damagedMs = this.queue.nowMs;
+    this.ledger.forgetKeys(machine.name);
+    for (const history of this.ledger.automations.values()) if (history.machine === machine.name) forgetChanges(history);
+    this.note('fault', `${what}: ${machine.name}`);
   }
 
   fail(broken: BrokenInvariant): void {
@@ -149,6 +193,8 @@ export class World {
       const agents = Array.from({ length: AGENTS_OF_A_HUB }, (_, index) => this.#agent(machine, index));
       for (const agent of agents) agent.start();
       new SimulatedOwner(this, machine, { seed: this.#seedOf(`owner of ${machine.name}`), agents }).start();
+      new SimulatedAutomation(this, machine, this.#seedOf(`automation of ${machine.name}`)).start();
+      this.#process.run(() => void changeRules(this, machine, new Draw(this.#process.random)));
     }
     this.#process.run(() => void breakThings(this, new Draw(this.#process.random)));
   }
@@ -161,7 +207,12 @@ export class World {
 
   #machine(name: string): SimulatedMachine {
     const seed = this.#seedOf(name);
-    const tools = deviceTools({ machine: name, mood: () => this.#mood(), onEffect: (effect) => this.#onEffect(effect) });
+    const tools = deviceTools({
+      machine: name,
+      mood: () => this.#mood(),
+      onCommand: (command) => this.#onCommand(command),
+      onEffect: (effect) => this.#onEffect(effect),
+    });
     const { queue, network } = this;
     const logger = (machine: string) => this.#logger(machine);
     return new SimulatedMachine({ queue, network, logger, tools }, { name, seed, folder: this.#plan.folder, rules: 'rules: []\n' });
@@ -172,6 +223,13 @@ export class World {
     return { answersAfterMs: draw.pause(300), isSilent: draw.chance(0.03), isOff: draw.chance(0.02) };
   }
 
+  #onCommand(call: Omit<Effect, 'atMs'>): void {
+    const history = this.ledger.automations.get(`${call.machine} ${call.agent}`);
+    const machine = this.machines.find(({ name }) => name === call.machine);
+    if (!history || !machine) return;
+    this.guard(() => checkAutomationCall(history, { call, nowMs: this.queue.nowMs, wallMs: machine.process.wallMs() }));
+  }
+
   #onEffect(given: Omit<Effect, 'atMs'>): void {
     const effect = { ...given, atMs: this.queue.nowMs };
     const { ledger } = this;
@@ -179,13 +237,14 @@ export class World {
     for (const { name, resolve } of this.#effectListeners) if (name === effect.machine) resolve();
     this.#effectListeners = this.#effectListeners.filter(({ name }) => name !== effect.machine);
     this.note(effect.machine, `does ${effect.tool} ${effect.params} for trace ${effect.trace}`);
+    if (ledger.automations.has(`${effect.machine} ${effect.agent}`)) return;
     const attempt = ledger.attempts.get(effect.trace);
     if (!attempt) {
       this.fail(new BrokenInvariant('an effect has a call', `${effect.trace} has none`, [effect.trace]));
       return;
     }
     const facts = { ledger, effect, attempt, hubIdOf: (machine: string) => this.#hubIdOf(machine), calmSinceMs: this.#calmSinceMs };
-    this.#guard(() => {
+    this.guard(() => {
       for (const check of Object.values(EFFECT_INVARIANTS)) check(facts);
     });
   }
@@ -194,7 +253,8 @@ export class World {
     return this.machines.find((machine) => machine.name === name)?.hubId ?? '';
   }
 
-  #guard(check: () => void): void {
+  /** Runs a check. What is broken ends the world. */
+  guard(check: () => void): void {
     try {
       check();
     } catch (error) {
@@ -204,7 +264,10 @@ export class World {
   }
 
   async #checkAll(): Promise<void> {
-    for (const machine of this.machines) await checkAudit(machine, this.ledger);
+    for (const machine of this.machines) {
+      await checkAudit(machine, this.ledger);
+      checkGrowth(machine, this.ledger, this.queue.nowMs);
+    }
     await checkMesh(this.machines);
   }
 
@@ -242,4 +305,8 @@ export class World {
   #seedOf(name: string): number {
     return crc32(`${this.#plan.seed} ${name}`);
   }
+}
+
+function startFailure({ name }: SimulatedMachine, error: unknown): BrokenInvariant {
+  return new BrokenInvariant('a hub starts', `${name} does not: ${String(error)}`, [name]);
 }

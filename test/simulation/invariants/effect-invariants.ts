@@ -58,6 +58,11 @@ export const EFFECT_INVARIANTS: Readonly<Record<string, (facts: EffectFacts) => 
     if (isBounded && effect.atMs > attempt.leftMs + boundMs)
       fail('nothing happens for who left', { effect, attempt }, 'the client had left');
   },
+  'nothing happens for a job after the answer that it is cancelled': ({ effect, attempt }) => {
+    const { cancelledMs = effect.atMs } = attempt;
+    if (effect.atMs > cancelledMs)
+      fail('nothing happens for a cancelled job', { effect, attempt }, `it was cancelled at ${cancelledMs} ms`);
+  },
   'the token of the caller permits the effect': ({ effect, attempt }) => {
     const needed = `${kindOf(effect)}:use`;
     if (!attempt.token.permissions.includes(needed)) fail('nothing happens without permission', { effect, attempt }, `it takes ${needed}`);
@@ -69,6 +74,11 @@ export const EFFECT_INVARIANTS: Readonly<Record<string, (facts: EffectFacts) => 
     const knownMs = revokedMs + (isHere ? 0 : REVOCATION_BOUND_MS);
     const isBounded = isHere || (calmSinceMs !== undefined && calmSinceMs < revokedMs);
     if (isBounded && effect.atMs > knownMs) fail('a revocation holds', { effect, attempt }, `the token was revoked at ${revokedMs}`);
+  },
+  'no effect happens against the rules': ({ ledger, effect, attempt, calmSinceMs }) => {
+    const ban = ledger.banOf(effect);
+    if (ban && calmSinceMs !== undefined && calmSinceMs < ban.fromMs)
+      fail('rules hold', { effect, attempt }, `a rule has forbidden it since ${ban.fromMs} ms`);
   },
   'an approval is used once, for exactly what was approved': ({ ledger, effect, attempt, hubIdOf }) => {
     if (kindOf(effect) !== GUARDED) return;

@@ -1,0 +1,37 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Draw } from './draw.ts';
+import { REPEATABLE } from './invariants/effect-invariants.ts';
+import { deviceTool } from './simulated-devices.ts';
+import type { SimulatedMachine } from './simulated-machine.ts';
+import type { World } from './world.ts';
+
+/** Mean time between two changes of a machine's rules, in milliseconds. */
+const CHANGED_EVERY_MS = 40 * 60_000;
+/** A change of the file counts after this time, in milliseconds (docs/rules.md: within seconds). */
+const COUNTS_AFTER_MS = 5_000;
+
+/** The owner of a hub, who forbids agents its light for a time, by the rules file. */
+export async function changeRules(world: World, machine: SimulatedMachine, draw: Draw): Promise<void> {
+  const light = deviceTool(REPEATABLE, machine.name);
+  for (;;) {
+    await world.pause(draw.pause(CHANGED_EVERY_MS));
+    if (world.isEnding) return;
+    if (!write(world, machine, `rules:\n  - { name: no light, effect: deny, when: { kind: agent, tool: '${light}' } }\n`)) continue;
+    const ban = world.ledger.forbid(light, world.queue.nowMs + COUNTS_AFTER_MS);
+    await world.pause(draw.pause(CHANGED_EVERY_MS / 4));
+    while (!machine.isRunning) await world.pause(COUNTS_AFTER_MS);
+    ban.untilMs = world.queue.nowMs;
+    write(world, machine, 'rules: []\n');
+  }
+}
+
+/** Returns whether the machine runs, so that its file could be written. The owner's editor syncs what it writes. */
+function write(world: World, machine: SimulatedMachine, text: string): boolean {
+  if (!machine.isRunning) return false;
+  const path = join(machine.stateDir, 'rules.yaml');
+  writeFileSync(path, text);
+  machine.process.disk?.synced(path);
+  world.note(`owner of ${machine.name}`, `writes ${text.trim()}`);
+  return true;
+}
