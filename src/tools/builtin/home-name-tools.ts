@@ -3,6 +3,7 @@ import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { type AreaNames, areaKey, foldedName, type HomeNames, type HomeOrder } from '../../core/devices/device-names.ts';
 import type { ReadingStore } from '../../core/devices/sensor-readings.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { type JsonObject, objectOf, textsOf } from '../../core/json.ts';
 import { defineTool, p, resultSchema, TEXT, TEXTS } from '../definition/define-tool.ts';
 import type { RegisteredTool } from '../definition/tool-definition.ts';
 import { floorsInOrder, inHomeOrder } from '../names/home-order.ts';
@@ -57,6 +58,11 @@ function deviceAliasesTool({ names, devices }: HomeNameServices): RegisteredTool
       parameters: { device_id: deviceParameter, aliases: aliasesParameter },
       returns: resultSchema({ device_id: TEXT, aliases: TEXTS }),
       canonicalize: (params, caller) => ({ ...params, aliases: [...params.aliases], device_id: devices.resolve(params.device_id, caller) }),
+      restorable: ({ device_id }) => ({
+        path: `aliases/${device_id}`,
+        now: () => [...names.deviceAliases(device_id)],
+        restore: (aliases) => ({ tool: 'hub:set_device_aliases', params: { device_id, aliases } }),
+      }),
     },
     async ({ device_id, aliases }) => ({ device_id, aliases: [...names.setDeviceAliases(device_id, aliases)] }),
   );
@@ -80,6 +86,16 @@ function describeAreaTool(parts: HomeNameServices): RegisteredTool {
         aliases: aliasesParameter.optional(),
       },
       returns: resultSchema({ area: TEXT, floor: { type: ['string', 'null'] }, aliases: TEXTS }),
+      restorable: ({ area }) => ({
+        path: `area_names/${areaKey(area)}`,
+        now: () => {
+          const known = areaNamed(area, parts);
+          if (known === undefined) return undefined;
+          const { floor = '', aliases } = parts.names.areaNames(known);
+          return { floor, aliases: [...aliases] };
+        },
+        restore: (before) => ({ tool: 'hub:describe_area', params: { ...objectOf(before), area } }),
+      }),
     },
     async ({ area, floor, aliases }) => {
       const { names } = parts;
@@ -110,6 +126,11 @@ function orderAreasTool(parts: HomeNameServices): RegisteredTool {
         floors: namesInOrder('Floors, the lowest or the first one first; left out: their order stays'),
       },
       returns: resultSchema({ areas: TEXTS, floors: TEXTS }),
+      restorable: () => ({
+        path: 'area_order',
+        now: () => ({ areas: [...parts.names.order().areas], floors: [...parts.names.order().floors] }),
+        restore: (before) => ({ tool: 'hub:order_areas', params: presentOrder(parts, objectOf(before)) }),
+      }),
     },
     async ({ areas, floors }) => {
       const { names } = parts;
@@ -121,6 +142,17 @@ function orderAreasTool(parts: HomeNameServices): RegisteredTool {
       return { areas: [...sorted], floors: [...floorsInOrder(sorted, names)] };
     },
   );
+}
+
+/** Returns an order without the areas and floors that are no longer there, which the tool would refuse. */
+function presentOrder(parts: HomeNameServices, { areas, floors }: JsonObject): JsonObject {
+  const { names } = parts;
+  const known = distinctAreas(areasOf(parts));
+  const there = new Set(floorsInOrder(known, names).map(foldedName));
+  return {
+    areas: textsOf(areas).filter((area) => areaNamed(area, parts) !== undefined),
+    floors: textsOf(floors).filter((floor) => there.has(foldedName(floor))),
+  };
 }
 
 function knownFloor(text: string, areas: readonly string[], names: HomeNames): string {
@@ -149,6 +181,15 @@ function renameAreaTool(parts: HomeNameServices): RegisteredTool {
         moved: { ...TEXTS, description: 'Ids of the devices that moved along; none where the room has that name already' },
         former_names: { ...TEXTS, description: 'What goes on meaning the room' },
         used_by: REFERENCES,
+      }),
+      restorable: ({ area, name }) => ({
+        path: `area_name/${areaKey(area)}`,
+        now: () => {
+          const known = areaNamed(area, parts);
+          // Rooms that become one stay one: nothing says what was in which.
+          return known !== undefined && otherArea(parts, known, name) === undefined ? known : undefined;
+        },
+        restore: (before) => ({ tool: 'hub:rename_area', params: { area, name: before } }),
       }),
     },
     async ({ area, name, merge }) => {
@@ -204,6 +245,17 @@ function freeAreaNameTool(parts: HomeNameServices): RegisteredTool {
   );
 }
 
+/** Returns the area that is called so; undefined if there is none, or more than one. */
+function areaNamed(text: string, parts: HomeNameServices): string | undefined {
+  const [area, ...others] = distinctAreas(areasOf(parts)).filter((one) => isAreaNamed(text, one, parts.names));
+  return others.length === 0 ? area : undefined;
+}
+
+/** Returns the area beside `known` that is called so. */
+function otherArea(parts: HomeNameServices, known: string, name: string): string | undefined {
+  return distinctAreas(areasOf(parts)).find((area) => areaKey(area) !== areaKey(known) && isAreaNamed(name, area, parts.names));
+}
+
 /** Returns the areas of all devices and sensors of this hub, undefined for one without an area. */
 export function areasOf({ directory, readings }: Pick<HomeNameServices, 'directory' | 'readings'>): readonly (string | undefined)[] {
   return [...directory.list(), ...readings.sensors().map(({ sensor }) => sensor)].map(({ area }) => area);
@@ -221,7 +273,7 @@ function requireRenamable(
   const usedBy = areaReferences(parts, [known, ...names.formerAreaNames(known), name]);
   const key = areaKey(name);
   const today = names.areaToday(name);
-  const there = distinctAreas(areasOf(parts)).find((area) => areaKey(area) !== areaKey(known) && isAreaNamed(name, area, names));
+  const there = otherArea(parts, known, name);
   if (there === undefined && areaKey(today) !== key && areaKey(today) !== areaKey(known))
     throw new AtmoError('CONFLICT', `${name} is a former name of ${today}; free it first: free_area_name (atmo area free-name)`);
   if (there === undefined) return { there, usedBy };

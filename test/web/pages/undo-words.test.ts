@@ -35,7 +35,9 @@ describe('what an undo would do', () => {
     ['core:set_flag', { target: 'core:set_flag@1.0.0', permission: 'flag:set:vacation_mode' }, 'Hausmodus: vacation mode'],
     ['core:clear_flag', { target: 'core:clear_flag@1.0.0', permission: 'flag:set:guests' }, 'Beendet den Hausmodus: guests'],
     ['core:delete_scene', { target: 'kitchen-lamp/scene/movie', permission: 'device:control:kitchen-lamp' }, 'Löscht die Szene movie'],
-    ['hub:rename_device', { target: 'hub:rename_device@1.0.0', permission: 'device:admin:kitchen-lamp' }, 'Früherer Name: Kitchen lamp'],
+    ['hub:rename_device', { target: 'hub:rename_device@1.0.0', permission: 'admin:device:kitchen-lamp' }, 'Früherer Name: Kitchen lamp'],
+    ['hub:rename_area', { target: 'hub:rename_area@1.0.0', permission: 'admin:hub' }, 'Gibt einem Raum seinen früheren Namen'],
+    ['hub:set_device_aliases', { target: 'x', permission: 'admin:device:kitchen-lamp' }, 'Frühere weitere Namen: Kitchen lamp'],
     ['gpio:pump_turn_off', { target: 'pump', permission: 'gpio:write:pump' }, 'pump turn off: pump'],
   ])('is one line for the call %s, which brings back what is no value of a device', (tool, effect, line) => {
     speak('de', de);
