@@ -54,8 +54,8 @@ function callWords({ tool, effects }: RestoringCall, nameOf: (device: string) =>
 function thingWords({ target, permission }: RestoringCall['effects'][number], nameOf: (device: string) => string): string {
   const [, scene] = /\/scene\/([^/]+)$/.exec(target) ?? [];
   if (scene !== undefined) return humanWords(scene);
-  const [kind, , id = ''] = permission.split(':');
-  return kind === 'device' ? nameOf(id) : humanWords(id);
+  const [kind, what, id = ''] = permission.split(':');
+  return kind === 'device' || (kind === 'admin' && what === 'device') ? nameOf(id) : humanWords(id);
 }
 
 /** The commands that give somebody a way in, or water a way out, by the beginning of their Matter names. */
