@@ -132,6 +132,7 @@ export async function openDevices(
     undoTool({
       members: memberPorts,
       devices: sync,
+      access: memberPorts.access,
       audited: new AuditedCalls(infrastructure.auth.audit, () => infrastructure.auth.time.now()),
       // An undo has effects of its own beside the calls that it makes.
       isComposed: (toolId) => registry.get(toolId)?.innerCalls !== undefined && !toolId.startsWith('hub:undo@'),

@@ -53,6 +53,8 @@ export class FakeHome implements DeviceDirectory, DeviceAccess {
   failure: AtmoError | undefined;
   readFailure: AtmoError | undefined;
   writeFailure: AtmoError | undefined;
+  /** Devices that have not reported their present values yet. */
+  readonly unreported = new Set<string>();
   /** Devices that answer nothing, ever. */
   readonly dead = new Set<string>();
   readonly #descriptions = new Map<DeviceId, DeviceDescription>();
@@ -124,6 +126,10 @@ export class FakeHome implements DeviceDirectory, DeviceAccess {
   cached(path: AttributePath): AttributeReading | undefined {
     const value = this.#values.get(keyOf(path));
     return value === undefined ? undefined : { path, value, atMs: this.toldMs, reachability: 'reachable' };
+  }
+
+  isCurrent(id: DeviceId): boolean {
+    return this.#descriptions.has(id) && !this.unreported.has(id);
   }
 
   async read(paths: readonly AttributePath[], _options: DeviceCallOptions): Promise<readonly AttributeReading[]> {

@@ -37,6 +37,8 @@ export interface DeviceCallOptions {
 export interface DeviceAccess {
   /** Returns the last reported value without contacting the device; undefined before the first report. */
   cached(path: AttributePath): AttributeReading | undefined;
+  /** Returns whether the last reported values of a device are its present ones: it has reported all, and reports each change. */
+  isCurrent(device: DeviceId): boolean;
   /** Reads all paths in one interaction and returns the values in the order of the paths. */
   read(paths: readonly AttributePath[], options: DeviceCallOptions): Promise<readonly AttributeReading[]>;
   write(path: AttributePath, value: Json, options: DeviceCallOptions): Promise<void>;

@@ -148,6 +148,11 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
     return this.#calls.cached(path);
   }
 
+  isCurrent(id: DeviceId): boolean {
+    const found = this.#lookUp(id);
+    return found !== undefined && this.#watches.get(found.node.node)?.isSubscribed === true;
+  }
+
   read(paths: readonly AttributePath[], options: DeviceCallOptions): Promise<readonly AttributeReading[]> {
     return this.#calls.read(paths, options);
   }

@@ -50,6 +50,11 @@ export class NodeWatch {
     });
   }
 
+  /** Whether a subscription runs. It begins with all values that the node reports, so from then on the hub knows the present ones. */
+  get isSubscribed(): boolean {
+    return this.#runningSubscription() !== undefined;
+  }
+
   start(): void {
     const { node } = this;
     const network = node.node.eventsOf(NetworkClient);

@@ -115,6 +115,8 @@ interface CreatingCall {
   readonly compiled: CompiledDevice;
   readonly tool: DeviceTool;
   readonly params: JsonObject;
+  /** Returns whether the device has reported its present values. */
+  readonly isCurrent: () => boolean;
   /** Returns the full name of another tool of the device. */
   readonly nameOf: (tool: DeviceTool) => string;
 }
@@ -123,14 +125,14 @@ interface CreatingCall {
  * Returns how what the call creates is removed again; undefined for a tool that creates nothing. It can be removed only if the device had none
  * before, since the call may else have replaced one.
  */
-export function createdContent({ compiled, tool, params, nameOf }: CreatingCall): Restorable | undefined {
+export function createdContent({ compiled, tool, params, isCurrent, nameOf }: CreatingCall): Restorable | undefined {
   const { undo, endpoint, cluster } = tool;
   if (typeof undo !== 'object') return undefined;
   const remover = compiled.tools.find((one) => one.endpoint === endpoint && one.cluster === cluster && one.action === undo.removedBy);
   const [attribute = '', member = ''] = undo.count.split('.');
   return {
     path: `created/${compiled.device.id}/${endpoint}/${cluster}`,
-    now: () => countIn(compiled.live(endpoint, cluster, attribute), member),
+    now: () => (isCurrent() ? countIn(compiled.live(endpoint, cluster, attribute), member) : undefined),
     restore: (before) => (before === 0 && remover ? { tool: nameOf(remover), params: sharedParams(remover, params) } : undefined),
   };
 }

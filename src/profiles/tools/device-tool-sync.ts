@@ -282,7 +282,13 @@ export class DeviceToolSync implements Service, CompiledDevices {
         }),
       effects: (params) => toolEffects(this.get(device.id) ?? compiled, tool, params),
       restorable: (params) =>
-        createdContent({ compiled: this.get(device.id) ?? compiled, tool, params, nameOf: (other) => `matter:${nameOf(other).name}` }),
+        createdContent({
+          compiled: this.get(device.id) ?? compiled,
+          tool,
+          params,
+          isCurrent: () => access.isCurrent(device.id),
+          nameOf: (other) => `matter:${nameOf(other).name}`,
+        }),
       isAvailable: () => directory.get(device.id)?.reachability !== 'unreachable',
     };
   }

@@ -15,7 +15,7 @@ import { type DeviceEffect, deviceEffect, isActing, onePerAttribute, pathOf } fr
 /** The services with which the states of devices are known. */
 export interface DeviceStatePorts {
   readonly devices: Pick<CompiledDevices, 'get'>;
-  readonly access: Pick<DeviceAccess, 'read'>;
+  readonly access: Pick<DeviceAccess, 'read' | 'isCurrent'>;
   readonly directory: Pick<DeviceDirectory, 'get'>;
 }
 
@@ -29,10 +29,8 @@ export class LiveDeviceStates implements DeviceStates {
 
   before(effects: readonly Effect[], signal: AbortSignal): DeviceState | Promise<DeviceState> {
     const affected = affectedDevices(this.#ports.devices, effects);
-    const reported = Object.fromEntries(
-      affected.map(({ compiled, kept }) => [compiled.device.id, lastRaw(compiled, kept.filter(isReported))]),
-    );
-    const asked = affected.filter((one) => !one.kept.every(isReported) && this.#isReachable(one));
+    const reported = Object.fromEntries(affected.map((one) => [one.compiled.device.id, this.#reported(one)]));
+    const asked = affected.filter((one) => this.#valuesToAsk(one).length > 0 && this.#isReachable(one));
     return asked.length === 0 ? withoutEmpty(reported) : this.#withAsked(reported, asked, signal);
   }
 
@@ -86,27 +84,33 @@ export class LiveDeviceStates implements DeviceStates {
     return known !== undefined && this.#ports.devices.get(parseDeviceId(String(effect.device))) !== undefined;
   }
 
+  #reported(one: AffectedDevice): JsonObject {
+    const asked = this.#valuesToAsk(one);
+    return lastRaw(
+      one.compiled,
+      one.kept.filter((value) => !asked.includes(value)),
+    );
+  }
+
+  /** Returns the values that have to be read: those whose changes the device does not report, or all until it has reported the present ones. */
+  #valuesToAsk({ compiled, kept }: AffectedDevice): readonly CompiledValue[] {
+    const isCurrent = this.#ports.access.isCurrent(compiled.device.id);
+    return kept.filter((value) => value.hasToBeAsked || !isCurrent);
+  }
+
   #isReachable({ compiled }: AffectedDevice): boolean {
     return this.#ports.directory.get(compiled.device.id)?.reachability !== 'unreachable';
   }
 
   async #withAsked(reported: DeviceState, asked: readonly AffectedDevice[], signal: AbortSignal): Promise<DeviceState> {
-    const read = asked.map(async ({ compiled: { device }, kept }) => {
-      const paths = pathsOf(
-        device,
-        kept.filter((value) => value.hasToBeAsked),
-      );
-      const readings = await this.#ports.access.read(paths, { signal }).catch(() => []);
+    const read = asked.map(async (one) => {
+      const { device } = one.compiled;
+      const readings = await this.#ports.access.read(pathsOf(device, this.#valuesToAsk(one)), { signal }).catch(() => []);
       return [device.id, Object.fromEntries(readings.map(({ path, value }) => [pathOf(path), value]))] as const;
     });
     const answers = new Map<string, JsonObject>(await Promise.all(read));
     return withoutEmpty(Object.fromEntries(Object.entries(reported).map(([id, values]) => [id, { ...values, ...answers.get(id) }])));
   }
-}
-
-/** Returns whether the device reports changes of the value by itself. */
-function isReported({ hasToBeAsked }: CompiledValue): boolean {
-  return !hasToBeAsked;
 }
 
 /** Returns the raw values as the hub got them last, by path. */

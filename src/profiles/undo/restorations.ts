@@ -1,5 +1,5 @@
 import { KEPT_BY_HUB } from '../../core/devices/device-model.ts';
-import type { AtmoError } from '../../core/errors.ts';
+import { AtmoError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import type { InnerCall, Restorable } from '../../tools/definition/tool-definition.ts';
 import { isSameValue } from './predicted-state.ts';
@@ -19,7 +19,7 @@ export function isRestoredByCall({ before }: Pick<TracedCall, 'before'>): boolea
 
 /**
  * Returns the calls that bring back what the calls changed elsewhere than in values of devices, the last change first. Throws NOT_SUPPORTED if
- * no call is known that does so, and CONFLICT if it has been changed since.
+ * no call is known that does so, and CONFLICT if it has been changed since or what is there now is not known.
  */
 export function restorations(ports: RestorationPorts, calls: readonly TracedCall[]): readonly InnerCall[] {
   const changed = calls.flatMap((call) => changesOf(ports, call));
@@ -54,11 +54,13 @@ function knownRestorable(ports: RestorationPorts, call: TracedCall): Restorable 
 
 function restoration(changes: readonly Change[]): InnerCall | undefined {
   const [first, last] = [changes[0], changes.at(-1)];
-  const now = last?.restorable.now();
-  if (!first || !last || (now !== undefined && isSameValue(now, first.before))) return undefined;
+  if (!first || !last) return undefined;
+  const now = last.restorable.now();
+  if (now === undefined) throw notKnown(last.call);
+  if (isSameValue(now, first.before)) return undefined;
   // A device may report later than its call ended, so a state that is like the one before tells nothing.
   const hasReportedChange = last.after !== undefined && !isSameValue(last.after, last.before);
-  if (hasReportedChange && !isSameValue(now ?? null, last.after ?? null)) {
+  if (hasReportedChange && !isSameValue(now, last.after ?? null)) {
     throw changedSince(`What ${last.call.tool} set has been changed since`);
   }
   const call = last.restorable.restore(first.before);
@@ -69,4 +71,10 @@ function restoration(changes: readonly Change[]): InnerCall | undefined {
 /** Returns the error of a call of which no call is known that brings back what it changed. */
 function unknownReturn({ tool }: TracedCall): AtmoError {
   return irreversible(`What ${tool} did cannot be undone`);
+}
+
+function notKnown({ tool }: TracedCall): AtmoError {
+  return new AtmoError('CONFLICT', `What ${tool} set is not known at the moment; nothing was undone, try again in a moment`, {
+    reason: 'not_known',
+  });
 }

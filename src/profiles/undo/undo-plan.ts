@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Effect } from '../../core/auth/principal.ts';
+import type { DeviceAccess } from '../../core/devices/device-directory.ts';
 import { KEPT_BY_HUB } from '../../core/devices/device-model.ts';
 import { parseDeviceId } from '../../core/devices/device-names.ts';
 import { AtmoError } from '../../core/errors.ts';
@@ -31,6 +32,7 @@ const MAX_ENDS_READ = 20;
 export interface UndoPlanPorts extends RestorationPorts {
   readonly audited: AuditedCalls;
   readonly devices: Pick<CompiledDevices, 'get'>;
+  readonly access: Pick<DeviceAccess, 'isCurrent'>;
   /** Returns whether a tool acts only by calling other tools, whose calls are in the audit log too. */
   readonly isComposed: (toolId: string) => boolean;
 }
@@ -69,8 +71,8 @@ export function touchedDevices(calls: readonly TracedCall[]): readonly DeviceId[
 }
 
 /**
- * Returns the plan that undoes the calls of a trace, as the devices are now. Throws NOT_SUPPORTED if something cannot be put back, and
- * CONFLICT if a call still runs or a value is no longer as the calls left it.
+ * Returns the plan that undoes the calls of a trace, as the devices are now. Throws NOT_SUPPORTED if something cannot be put back, CONFLICT if
+ * a call still runs or a value is no longer as the calls left it, and DEVICE_UNREACHABLE if the present state of a device is not known.
  */
 export function undoPlan(ports: UndoPlanPorts, calls: readonly TracedCall[], mayRead: MayRead): UndoPlan {
   requireEnded(calls);
@@ -207,7 +209,7 @@ function requireKnownDevices({ devices }: UndoPlanPorts, calls: readonly TracedC
 
 /** Returns the calls that a device needs; undefined if it is as it was before. */
 function memberOf(
-  ports: Pick<UndoPlanPorts, 'audited'>,
+  ports: Pick<UndoPlanPorts, 'audited' | 'access'>,
   affected: AffectedDevice,
   { calls, mayRead }: { readonly calls: readonly TracedCall[]; readonly mayRead: MayRead },
 ): Member | undefined {
@@ -215,6 +217,7 @@ function memberOf(
   const { id: device, name } = compiled.device;
   const reason = irreversibleEffect(affected);
   if (reason !== undefined) throw irreversible(`${quoted(name)}: ${reason}`);
+  if (!ports.access.isCurrent(device)) throw notReportedYet(name);
   const own = calls.filter(({ effects }) => effects.some((effect) => effect.device === device));
   const before = kept.map((value) => [value, wantedOf(value, compiled, own)] as const);
   const isOver = (call: TracedCall, seconds: number) => ports.audited.secondsSince(call) >= seconds;
@@ -303,6 +306,14 @@ function digestOf(members: readonly Member[], restoring: readonly InnerCall[]): 
     calls: 'skipped' in work ? [] : work.delegations.map(({ tool, params }) => ({ key: tool.key, params })),
   }));
   return hash('sha256', JSON.stringify(restoring.length === 0 ? calls : [calls, restoring]), 'hex').slice(0, 16);
+}
+
+/** Returns the error for a device whose present values the hub does not know, as just after its start: somebody may have changed them. */
+function notReportedYet(name: string): AtmoError {
+  return new AtmoError(
+    'DEVICE_UNREACHABLE',
+    `${quoted(name)} has not reported its present state since it was last silent; nothing was undone, try again in a moment`,
+  );
 }
 
 function alreadyUndone({ at }: TracedCall): AtmoError {

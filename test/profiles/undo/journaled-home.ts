@@ -63,6 +63,7 @@ export class JournaledHome {
       undoTool({
         members: { devices, names: deviceNames(() => home.list()), access: home, validator, directory: home, areas, authorizer },
         devices,
+        access: home,
         audited: new AuditedCalls(this.audit, () => clock.now()),
         isComposed: (id) => registry.get(id)?.innerCalls !== undefined && !id.startsWith('hub:undo@'),
         restorableOf: ({ tool, params }) => registry.get(tool)?.restorable?.(params),

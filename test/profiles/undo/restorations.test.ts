@@ -168,3 +168,16 @@ test('a scene that a lamp stored is removed again, and only if the lamp had none
   expect([path?.command, fields]).toEqual(['RemoveScene', expect.objectContaining({ sceneId: 3, groupId: 0 })]);
   expect(await home.rehearse('matter:dimmablelight_store_scene', { scene: 4 })).toMatchObject({ undo: { possible: false } });
 });
+
+test('a stored scene is not removed while the hub does not know how many the lamp has', async () => {
+  const home = await JournaledHome.start([LAMP]);
+  const count = (sceneCount: number) => home.report({ 'lamp/1/ScenesManagement.FabricSceneInfo': [{ sceneCount }] });
+  count(0);
+  const trace = await done(home, 'matter:dimmablelight_store_scene', { scene: 3 });
+  home.harness.home.unreported.add('lamp');
+  expect(await home.rehearse('matter:dimmablelight_store_scene', { scene: 4 })).toMatchObject({ undo: { possible: false } });
+  expect(await undo(home, trace)).toMatchObject({ error: { code: 'CONFLICT', details: { reason: 'not_known' } } });
+  home.harness.home.unreported.delete('lamp');
+  count(1);
+  expect(await undo(home, trace)).toMatchObject({ status: 'success', result: { called: ['matter:dimmablelight_remove_scene'] } });
+});

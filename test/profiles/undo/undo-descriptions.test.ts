@@ -69,7 +69,11 @@ function everyDevice(): readonly { readonly id: string; readonly compiled: Compi
 test('a tool that nothing is known to undo says so in its description', () => {
   const silent = everyDevice().flatMap(({ id, compiled }) => {
     const devices = { get: () => compiled };
-    const states = new LiveDeviceStates({ devices, access: { read: async () => [] }, directory: { get: () => undefined } });
+    const states = new LiveDeviceStates({
+      devices,
+      access: { read: async () => [], isCurrent: () => true },
+      directory: { get: () => undefined },
+    });
     return compiled.tools.flatMap((tool) => {
       if (tool.kind === 'read' || tool.capability !== id || tool.undo !== undefined || !tool.example) return [];
       const { possible, reason } = states.reversibilityOf(toolEffects(compiled, tool, tool.example));

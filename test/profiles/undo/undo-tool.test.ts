@@ -208,6 +208,23 @@ describe('a call is not undone', () => {
     expect(stateOf(home)).toEqual([true, 203]);
   });
 
+  test('until the device has reported its present state, since somebody may have changed what it reported before a restart', async () => {
+    const home = await lampHome();
+    const { unreported, invoked } = home.harness.home;
+    const trace = await done(home, BRIGHTNESS, { brightness: 80 });
+    // What the hub still knows is the state before the call, so there would seem to be nothing to do.
+    home.report(lit('lamp', true, 101));
+    unreported.add('lamp');
+    const error = { code: 'DEVICE_UNREACHABLE', message: expect.stringContaining('has not reported its present state') };
+    expect(await home.rehearse('hub:undo', { trace_id: trace })).toMatchObject({ outcome: 'would_be_refused', error });
+    expect(await undo(home, trace)).toMatchObject({ status: 'error', error });
+    expect(invoked).toHaveLength(1);
+    home.report(lit('lamp', true, 203));
+    unreported.delete('lamp');
+    expect(await undo(home, trace)).toMatchObject({ status: 'success' });
+    expect(stateOf(home)).toEqual([true, 101]);
+  });
+
   test('if somebody was at the switch', async () => {
     const home = await lampHome();
     const trace = await done(home, BRIGHTNESS, { brightness: 80 });
@@ -324,6 +341,30 @@ describe('the undo of a lock', () => {
       expect(await undo(home, trace)).toMatchObject({ error: { code: 'CONFLICT', details: { reason: 'changed_since' } } });
       expect(home.harness.home.invoked.map(({ path }) => path.command)).not.toContain('UnlockDoor');
     }
+  });
+});
+
+describe('the values before a call', () => {
+  test('are asked for, if the device has not reported its present ones yet', async () => {
+    const home = await lampHome();
+    const { unreported, reads } = home.harness.home;
+    unreported.add('lamp');
+    const trace = await done(home, BRIGHTNESS, { brightness: 80 });
+    expect(reads[0]).toContainEqual(expect.objectContaining({ device: 'lamp', cluster: 'LevelControl', attribute: 'CurrentLevel' }));
+    unreported.delete('lamp');
+    expect(await undo(home, trace)).toMatchObject({ status: 'success' });
+    expect(stateOf(home)).toEqual([true, 101]);
+  });
+
+  test('are not known if the device does not answer then, so the call cannot be undone', async () => {
+    const home = await lampHome();
+    home.harness.home.unreported.add('lamp');
+    home.harness.home.readFailure = new AtmoError('DEVICE_UNREACHABLE', 'silent');
+    const { trace_id: trace } = await home.call(BRIGHTNESS, { brightness: 80 });
+    home.harness.home.readFailure = undefined;
+    home.harness.home.unreported.delete('lamp');
+    expect(await undo(home, trace)).toMatchObject({ error: { code: 'NOT_SUPPORTED', details: { reason: 'irreversible' } } });
+    expect(stateOf(home)).toEqual([true, 203]);
   });
 });
 
