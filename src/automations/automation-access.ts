@@ -2,7 +2,7 @@ import { isRemoteDevice, NOT_FOUND_CODES } from '../calls/routing/announced-devi
 import type { Principal } from '../core/auth/principal.ts';
 import { AtmoError, toAtmoError } from '../core/errors.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
-import { callerView, canSeeTool, filledPermissions, mayCallTool } from '../tools/definition/tool-permissions.ts';
+import { callerView, canSeeTool, mayCallTool, requiredPermissions } from '../tools/definition/tool-permissions.ts';
 import type { AccessPorts } from './automation-ports.ts';
 import { observedBy, permissionOf } from './observed.ts';
 import type { AutomationPlan } from './plan/plan-schema.ts';
@@ -103,7 +103,7 @@ function canonicalOf(
 }
 
 function permissionsOf(tool: RegisteredTool, params: Action['params']): readonly string[] {
-  const own = filledPermissions(tool.definition.requires.permissions, params);
+  const own = requiredPermissions(tool, params);
   return [...own, ...(tool.effects?.(params) ?? []).map(({ permission }) => permission)];
 }
 

@@ -19,7 +19,7 @@ import { DeviceToolSync } from '../../src/profiles/tools/device-tool-sync.ts';
 import { registerSceneTools } from '../../src/profiles/tools/scene-run.ts';
 import { sceneTools } from '../../src/profiles/tools/scene-tools.ts';
 import type { CallerRights, ToolContext } from '../../src/tools/definition/tool-definition.ts';
-import { callerView, filledPermissions } from '../../src/tools/definition/tool-permissions.ts';
+import { callerView, requiredPermissions } from '../../src/tools/definition/tool-permissions.ts';
 import { StoredHomeNames } from '../../src/tools/names/home-names.ts';
 import { deviceNames } from '../../src/tools/names/resolve-names.ts';
 import { emitToolChanges, ToolRegistry } from '../../src/tools/registry/tool-registry.ts';
@@ -144,7 +144,7 @@ export class ToolHarness {
     const principal: Principal = { id: 'agent', kind: 'agent', permissions };
     const prepared = this.prepare(name, given, callerView(principal, this.authorizer));
     const { tool, params, effects } = prepared;
-    const required = [...filledPermissions(tool.definition.requires.permissions, params), ...effects.map(({ permission }) => permission)];
+    const required = [...requiredPermissions(tool, params), ...effects.map(({ permission }) => permission)];
     const decision = this.authorizer.authorize(principal, required);
     if (!decision.allowed) throw new AtmoError('PERMISSION_DENIED', decision.reason, { required: decision.required });
     return this.run(prepared, principal);

@@ -14,11 +14,11 @@ import { parseToolName, toolKey } from '../../tools/definition/tool-names.ts';
 import {
   callerView,
   effectsOf,
-  filledPermissions,
   isTemplate,
   judgeOf,
   placeholdersOf,
   replacePlaceholders,
+  requiredPermissions,
 } from '../../tools/definition/tool-permissions.ts';
 import type { RecordReader } from '../../tools/schema/record-reader.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
@@ -113,7 +113,7 @@ export function checkStep(step: Step, tool: RegisteredTool, by: StepCheckContext
 function fixedStep({ tool: name, params }: Step, tool: RegisteredTool, { maker, authorizer, validator }: StepCheckContext): CheckedStep {
   const valid = validator.parameters(tool.definition.parameters, params);
   const canonical = tool.canonicalize?.(valid, callerView(maker, authorizer)) ?? valid;
-  const own = filledPermissions(tool.definition.requires.permissions, canonical);
+  const own = requiredPermissions(tool, canonical);
   const effects = tool.hubs ? [] : effectsOf(tool, canonical).map(({ permission }) => permission);
   return { step: { tool: storedName(name, tool), params: canonical }, permissions: [...new Set([...own, ...effects])] };
 }

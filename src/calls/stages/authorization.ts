@@ -2,7 +2,7 @@ import { type Authorizer, type Effect, type Principal, TOKEN_SKEW_MS } from '../
 import { AtmoError } from '../../core/errors.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { namesOf } from '../../tools/definition/tool-names.ts';
-import { effectsOf, filledPermissions, isTemplate, judgeOf, mayCallTool } from '../../tools/definition/tool-permissions.ts';
+import { effectsOf, isTemplate, judgeOf, mayCallTool, requiredPermissions } from '../../tools/definition/tool-permissions.ts';
 import {
   type AcceptedCall,
   type AttemptableCall,
@@ -100,7 +100,7 @@ function effectKey({ permission, risk, target }: Effect): string {
 /** Returns the current effects of the call. Throws PERMISSION_DENIED if the caller lacks the permission for one of them. */
 function authorizedEffects(call: CanonicalCall, context: StageContext): readonly Effect[] {
   const { principal } = call.request;
-  requirePermissions(principal, filledPermissions(call.tool.definition.requires.permissions, call.params), context.authorizer);
+  requirePermissions(principal, requiredPermissions(call.tool, call.params), context.authorizer);
   const effects = effectsOf(call.tool, call.params);
   requireEffects(principal, effects, context);
   return effects;

@@ -23,9 +23,6 @@ import {
   undoPlan,
 } from './undo-plan.ts';
 
-/** Stands for the devices of an undo that touches none, such as that of a flag: the permission of a call has to name a resource. */
-const HOME = 'home';
-
 /** The services of the tool that undoes calls. */
 export interface UndoPorts extends UndoPlanPorts {
   readonly members: MemberToolPorts;
@@ -85,7 +82,12 @@ export function undoTool(ports: UndoPorts): RegisteredTool {
     },
     (call, context) => run(ports, call, context),
   );
-  return { ...tool, innerCalls: (params) => restoringCalls(ports, params) };
+  return {
+    ...tool,
+    // The calls that put back what is no value of a device require their own permissions.
+    permissionsFor: ({ devices }) => (Array.isArray(devices) && devices.length === 0 ? [] : undefined),
+    innerCalls: (params) => restoringCalls(ports, params),
+  };
 }
 
 /** Returns the calls that an undo makes. If there can be no plan, its effects refuse the call, and this returns none. */
@@ -113,7 +115,7 @@ function canonicalCall(ports: UndoPorts, call: UndoCall, caller: CallerRights): 
   const [hub, ...others] = plan.hubs;
   if (hub !== undefined && plan.devices.length === 0 && plan.restoring.length === 0) throw ranElsewhere(hub, others);
   requireUntouched(ports, plan, { traceId: call.trace_id, showsAgents: caller.may('admin:audit') });
-  return { trace_id: call.trace_id, devices: touched.length > 0 ? [...touched] : [HOME], content: plan.content };
+  return { trace_id: call.trace_id, devices: [...plan.devices], content: plan.content };
 }
 
 /** Returns the error of a trace whose calls all ran on other hubs. If it was one hub, the call is sent there. */

@@ -206,6 +206,11 @@ export interface RegisteredTool {
   /** Names of tools in the namespace that do the same in another way. The owner's rules for these tools hold for this tool as well. */
   readonly ruledLike?: readonly string[];
   readonly handler: ToolHandler;
+  /**
+   * Returns the permissions that a call with canonical parameters requires, beside those of its effects and of its inner calls. Undefined stands
+   * for those of the definition. It may be none only if the effects and inner calls require all that the call needs.
+   */
+  readonly permissionsFor?: (params: JsonObject) => readonly string[] | undefined;
   /** Returns the effects of a call with validated parameters. If absent, the definition's permissions describe all effects. */
   readonly effects?: (params: JsonObject) => readonly Effect[];
   /** Returns the inner calls that a call with these parameters will make; default: none. */

@@ -29,8 +29,15 @@ export function fillPermission(template: string, params: JsonObject): string {
   throw denied(template, names === '' ? 'is not a template that can be filled' : `cannot be judged: ${names} does not name one resource`);
 }
 
-/** Returns the permissions that a call with these parameters requires. Throws the same error as `fillPermission`. */
-export function filledPermissions(required: readonly string[], params: JsonObject): readonly string[] {
+/**
+ * Returns the permissions that a call with canonical parameters requires, beside those of its effects. Throws the same error as
+ * `fillPermission`.
+ */
+export function requiredPermissions({ definition, permissionsFor }: RegisteredTool, params: JsonObject): readonly string[] {
+  return permissionsFor?.(params) ?? filledPermissions(definition.requires.permissions, params);
+}
+
+function filledPermissions(required: readonly string[], params: JsonObject): readonly string[] {
   return required.flatMap((permission) => (isTemplate(permission) ? filledForEach(permission, params) : [permission]));
 }
 
@@ -44,11 +51,9 @@ function filledForEach(template: string, params: JsonObject): readonly string[] 
 
 /** Returns the effects of a call with canonical parameters. The effects do not depend on the caller. */
 export function effectsOf(tool: RegisteredTool, params: JsonObject): readonly Effect[] {
-  const { requires, metadata, execution } = tool.definition;
+  const { metadata, execution } = tool.definition;
   const ordinaryRisk = execution.hasSideEffects ? 'low' : 'none';
-  const own = filledPermissions(requires.permissions, params).map(
-    (permission): Effect => ({ permission, risk: ordinaryRisk, target: tool.id }),
-  );
+  const own = requiredPermissions(tool, params).map((permission): Effect => ({ permission, risk: ordinaryRisk, target: tool.id }));
   const effects = tool.effects?.(params) ?? own;
   if (!metadata.isDangerous) return effects;
   // A call of a dangerous tool has a dangerous effect, even if the tool declares no effects.

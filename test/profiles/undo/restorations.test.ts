@@ -98,8 +98,10 @@ test('a flag that somebody has set since is left alone', async () => {
 test('a flag is put back only for who may set it', async () => {
   const { home, flags } = await homeWithFlags();
   const trace = await done(home, 'set_flag', { flag: 'party', value: 'loud' });
-  const asked = await home.call('hub:undo', { trace_id: trace }, agent('device:control:lamp'));
-  expect(codeOf(asked)).toBe('PERMISSION_DENIED');
+  const by = (...grants: readonly string[]) => home.call('hub:undo', { trace_id: trace }, agent('device:control:lamp', ...grants));
+  expect(codeOf(await by('flag:set:guests'))).toBe('PERMISSION_DENIED');
+  // Who may set no flag does not know of the tool.
+  expect(codeOf(await by())).toBe('TOOL_NOT_FOUND');
   expect(flags.get('party')?.value).toBe('loud');
 });
 
@@ -154,6 +156,20 @@ test.each([
   expect(kept()).not.toEqual(before);
   expect(await undo(home, trace)).toMatchObject({ status: 'success', result: { called: [`hub:${tool}`] } });
   expect(kept()).toEqual(before);
+});
+
+test('an agent that may control one lamp and set one flag undoes its own flag, and no other one', async () => {
+  const { home, flags } = await homeWithFlags();
+  const narrow = agent('device:control:lamp', 'flag:set:party');
+  const { trace_id: own } = await home.call('set_flag', { flag: 'party', value: 'loud' }, narrow);
+  expect(await home.call('hub:undo', { trace_id: own }, narrow)).toMatchObject({ status: 'success' });
+  expect(flags.get('party')).toBeUndefined();
+  const other = await done(home, 'set_flag', { flag: 'guests', value: 'two' });
+  expect(await home.rehearse('hub:undo', { trace_id: other }, narrow)).toMatchObject({
+    outcome: 'would_be_refused',
+  });
+  expect(codeOf(await home.call('hub:undo', { trace_id: other }, narrow))).toBe('PERMISSION_DENIED');
+  expect(flags.get('guests')?.value).toBe('two');
 });
 
 test('a scene that a lamp stored is removed again, and only if the lamp had none before', async () => {
