@@ -86,7 +86,7 @@ const replay: Command = {
   },
   async run(call) {
     const answer = objectOf(await call.hub.call('replay_automation', await replayParams(call)));
-    call.output.answer(answer, () => replayText(answer));
+    call.output.answer(answer, () => `${replayLines(answer).join('\n')}\n`);
   },
 };
 
@@ -216,7 +216,7 @@ async function replayParams(call: Invocation): Promise<JsonObject> {
 }
 
 /** Returns how often an automation would have run, what is not known, and each run. */
-function replayText(answer: JsonObject): string {
+export function replayLines(answer: JsonObject): readonly string[] {
   const { runs, nights, since } = answer;
   const summary = `since ${since} it would have run ${runs} times, ${nights} of them between 1 and 5 at night`;
   const gaps = objectsIn(answer, 'incomplete').map(({ text }) => `not known: ${cellText(text)}`);
@@ -225,7 +225,7 @@ function replayText(answer: JsonObject): string {
     const by = [type, ...Object.values(members)].map(cellText).join(' ');
     return `${at}  ${by}  ${textsOf(would).map(cellText).join('; ')}`;
   });
-  return `${[summary, ...gaps, ...lines].join('\n')}\n`;
+  return [summary, ...gaps, ...lines];
 }
 
 function lifetime(call: Invocation): JsonObject {

@@ -1,9 +1,10 @@
-import { type JsonObject, objectOf, textsOf } from '../../core/json.ts';
+import { toAtmoError } from '../../core/errors.ts';
+import { isJsonObject, type JsonObject, objectOf, textsOf } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
 import { cellText } from '../terminal/text-table.ts';
-import { requestCommand, toolCommand } from '../tool-command.ts';
-import { configIn, conflictText, namedPermissions } from './agents.ts';
+import { toolCommand } from '../tool-command.ts';
+import { configIn, conflictText, namedPermissions, replayLines } from './agents.ts';
 
 const PROPOSAL = { name: 'PROPOSAL', help: 'id of the proposal, as agent proposals lists it', param: 'proposal_id' } as const;
 
@@ -28,16 +29,43 @@ const propose: Command = {
   },
 };
 
-const proposals = requestCommand({
+const proposals: Command = {
   name: 'agent proposals',
   summary: 'automations that agents propose: what each does, what it may do, and what may go wrong',
-  examples: ['agent proposals'],
-  request: ({ hub }) => hub.call('list_automation_proposals', {}),
-  text: (answer) => {
-    const listed = objectsIn(answer, 'proposals');
-    return listed.length === 0 ? 'nothing is proposed\n' : `${listed.map(proposalText).join('\n\n')}\n`;
+  examples: ['agent proposals', 'agent proposals --past'],
+  options: { past: { help: 'also say when each would have run in the past month, from what the hub kept; takes a few seconds for each' } },
+  async run(call) {
+    const answer = await call.hub.call('list_automation_proposals', {});
+    const listed: JsonObject[] = [];
+    for (const proposal of objectsIn(answer, 'proposals')) listed.push(call.isSet('past') ? await withPast(proposal, call) : proposal);
+    const text = () => (listed.length === 0 ? 'nothing is proposed\n' : `${listed.map(proposalText).join('\n\n')}\n`);
+    call.output.answer({ ...objectOf(answer), proposals: listed }, text);
   },
-});
+};
+
+/** Returns a proposal that waits with what it would have done in the past month, or with why that is not known. */
+async function withPast(proposal: JsonObject, { hub }: Invocation): Promise<JsonObject> {
+  const { state, config = {}, permissions = [] } = proposal;
+  if (state !== 'open') return proposal;
+  try {
+    return { ...proposal, past: await hub.call('replay_automation', { config, permissions }) };
+  } catch (thrown) {
+    const { code, message } = toAtmoError(thrown);
+    return { ...proposal, past: { error: { code, message } } };
+  }
+}
+
+/** Largest number of lines about the past month. */
+const MAX_PAST = 6;
+
+function pastLines({ past }: JsonObject): readonly string[] {
+  if (!isJsonObject(past)) return [];
+  const { error } = past;
+  if (isJsonObject(error)) return [`  past month: not known: ${error.code}: ${cellText(error.message)}`];
+  return replayLines(past)
+    .slice(0, MAX_PAST)
+    .map((line, index) => (index === 0 ? `  past month: ${line}` : `    ${line}`));
+}
 
 const accept = toolCommand({
   name: 'agent accept',
@@ -86,6 +114,7 @@ function proposalText(proposal: JsonObject): string {
       .map((permission) => namedPermission(permission, proposal))
       .join(', ')}`,
     ...(textsOf(beyond).length === 0 ? [] : [`  you cannot accept it, since you lack ${textsOf(beyond).join(', ')}`]),
+    ...pastLines(proposal),
     ...objectsIn(proposal, 'conflicts').map((finding) => `  ${conflictText(finding).replaceAll('\n', '\n  ')}`),
     ...(state === 'open' ? [`  accept: sudo atmo agent accept ${proposal.proposal_id} ${proposal.hash}`] : [`  hash: ${proposal.hash}`]),
   ];

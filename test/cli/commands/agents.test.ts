@@ -257,6 +257,26 @@ describe('atmo agent', () => {
     ]);
   });
 
+  test('proposals --past says what those that wait would have done, or why that is not known', async () => {
+    const common = { name: 'Cool', by: 'assistant', hash: 'ab', words: [], permissions: ['device:control:fan'], beyond: [], conflicts: [] };
+    const proposal = { ...common, proposal_id: '3f2a', state: 'open', config: CONFIG };
+    const listed = { list_automation_proposals: { proposals: [proposal, { ...proposal, proposal_id: '4b', state: 'declined' }] } };
+    const list = Array.from({ length: 9 }, (_, index) => ({ at: `at-${index}`, trigger: { type: 'time' }, would: ['Turn on Fan'] }));
+    const { asked, run } = makeHub([AUTO], { ...listed, replay_automation: { runs: 9, nights: 0, since: 'then', incomplete: [], list } });
+    const { out } = await run('agent proposals --past');
+    expect(out).toContain(
+      '\n  past month: since then it would have run 9 times, 0 of them between 1 and 5 at night\n    at-0  time  Turn on Fan\n',
+    );
+    expect(out).not.toContain('at-6');
+    expect(asked).toEqual([
+      ['list_automation_proposals', {}],
+      ['replay_automation', { config: CONFIG, permissions: ['device:control:fan'] }],
+    ]);
+    expect((await run('agent proposals')).out).not.toContain('past month');
+    const without = makeHub([AUTO], listed);
+    expect((await without.run('agent proposals --past')).out).toMatch(/past month: not known: [A-Z_]+: /);
+  });
+
   test('list shows each with its state, parameters and last error', async () => {
     const { run } = makeHub();
     expect((await run('agents')).out).toMatch(/hall-light +automation +active +3 .*dark=50, note=22.*DEVICE_UNREACHABLE: no answer/);
