@@ -20,6 +20,7 @@ async function findingsOf(target: Target, most: number, isOver = () => false) {
     random: seededRandom(1),
     words: [],
     corpus: [],
+    maxProcessorMs: 100,
     isOver: () => begun >= most || isOver(),
     begin: () => begun++,
   });
@@ -66,8 +67,8 @@ describe('a run', () => {
       while (process.threadCpuUsage().user - start < milliseconds * 1_000);
     };
     const target = (milliseconds: number) => textTarget('busy', 'x.ts', { run: workFor(milliseconds), seeds: ['a'] });
-    expect(await findingsOf(target(100), 1)).toEqual([]);
-    expect(await findingsOf(target(260), 1)).toEqual([{ problem: expect.stringContaining('ms of the processor'), input: 'a' }]);
+    expect(await findingsOf(target(70), 1)).toEqual([]);
+    expect(await findingsOf(target(130), 1)).toEqual([{ problem: expect.stringContaining('time of the processor'), input: 'a' }]);
   });
 });
 

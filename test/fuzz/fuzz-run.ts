@@ -28,14 +28,14 @@ export interface RunOptions {
   /** Words beside those of the target. */
   readonly words: readonly string[];
   readonly corpus: readonly Uint8Array[];
+  /** Milliseconds of the processor that one input may take. */
+  readonly maxProcessorMs: number;
   /** Returns whether the time is over. */
   isOver(): boolean;
   /** Is called before each input, so that another thread knows it if the parser never ends. */
   begin(input: Uint8Array): void;
 }
 
-/** Milliseconds of the processor that one input may take; the counting of branches makes it about twice as slow. */
-const MAX_PROCESSOR_MS = 250;
 /** Milliseconds by the wall from which on the processor's time is measured. */
 const SUSPECT_MS = 60;
 const MAX_FINDINGS = 20;
@@ -101,7 +101,7 @@ export class FuzzRun {
     const problem = await thrownBy(this.#target, input);
     const isQuick = performance.now() - startMs < SUSPECT_MS;
     if (problem || isQuick || this.#findings.has(TOO_SLOW.key)) return problem;
-    return (await this.#processorMs(input)) > MAX_PROCESSOR_MS ? TOO_SLOW : undefined;
+    return (await this.#processorMs(input)) > this.#options.maxProcessorMs ? TOO_SLOW : undefined;
   }
 
   /** The least of three runs: the first one may have compiled code or collected garbage. */
@@ -179,7 +179,7 @@ interface Problem {
   readonly problem: string;
 }
 
-const TOO_SLOW: Problem = { key: 'slow', problem: `takes more than ${MAX_PROCESSOR_MS} ms of the processor` };
+const TOO_SLOW: Problem = { key: 'slow', problem: 'takes more time of the processor than an input may' };
 
 async function thrownBy(target: Target, input: Uint8Array): Promise<Problem | undefined> {
   try {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -25,6 +26,21 @@ export type WorkerMessage =
   | { readonly kind: 'begins'; readonly target: string }
   | { readonly kind: 'report'; readonly report: Omit<RunReport, 'inputs'> };
 
+/** Milliseconds of the processor that one input may take on a desk; the counting of branches makes it about twice as slow. */
+const MAX_PROCESSOR_MS = 250;
+/** Milliseconds that a desk needs for the work of `slowness`. */
+const DESK_MS = 25;
+
+/** Returns how many times slower than a desk this machine is: boards are, and processors that others share. */
+function slowness(): number {
+  const before = process.threadCpuUsage();
+  const hash = createHash('sha256');
+  for (let round = 0; round < 40_000; round++) hash.update(`${round}`);
+  hash.digest();
+  const { user, system } = process.threadCpuUsage(before);
+  return Math.max(1, (user + system) / 1_000 / DESK_MS);
+}
+
 /** Bytes that the memory may grow during a run beyond its inputs. */
 const MAX_GROWTH_BYTES = 48 * 1_048_576;
 
@@ -35,6 +51,7 @@ async function work({ names, seconds, seed, isKeeping, input, shared }: WorkerOr
   const { keepInputs, keptInputs } = await import('./corpus.ts');
   const current = new SharedInput(shared);
   const collect = garbageCollector();
+  const maxProcessorMs = MAX_PROCESSOR_MS * slowness();
   for (const target of TARGETS.filter(({ name }) => names.length === 0 || names.includes(name))) {
     parentPort?.postMessage({ kind: 'begins', target: target.name } satisfies WorkerMessage);
     const endMs = performance.now() + seconds * 1_000;
@@ -43,6 +60,7 @@ async function work({ names, seconds, seed, isKeeping, input, shared }: WorkerOr
       random: seededRandom(seed),
       words: literalsOf.get(new URL(`../../src/${target.source}`, import.meta.url).href) ?? [],
       corpus,
+      maxProcessorMs,
       isOver: () => input !== undefined || performance.now() > endMs,
       begin: (next) => current.set(next),
     });

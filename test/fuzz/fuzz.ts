@@ -7,6 +7,8 @@ import { SharedInput } from './shared-input.ts';
 
 /** Milliseconds of the processor after which one input counts as endless. */
 const ENDLESS_MS = 5_000;
+/** Milliseconds by the wall after which one input counts as never answered. */
+const UNANSWERED_MS = 60_000;
 const LOOK_MS = 500;
 /** MiB of memory that the parsers may hold. */
 const MAX_HEAP_MIB = 512;
@@ -71,10 +73,12 @@ function ended(worker: Worker): Promise<string | undefined> {
 async function endless({ worker, current }: Progress): Promise<string> {
   let count = -1;
   let sinceMs = 0;
+  let beganMs = 0;
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS).unref());
     const nowMs = await processorMs(worker);
-    if (current.count !== count) [count, sinceMs] = [current.count, nowMs];
+    if (current.count !== count) [count, sinceMs, beganMs] = [current.count, nowMs, performance.now()];
+    else if (count > 0 && performance.now() - beganMs > UNANSWERED_MS) return `is not answered within ${UNANSWERED_MS} ms`;
     else if (count > 0 && nowMs - sinceMs > ENDLESS_MS) return `does not end within ${ENDLESS_MS} ms of the processor`;
   }
 }

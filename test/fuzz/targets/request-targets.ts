@@ -26,18 +26,29 @@ setup.addTool({ name: 'typed', parameters: { type: 'object', properties: { level
 /** Statuses that no input of a client may bring about. */
 const BUGS = [500, 502, 507];
 
+const PATIENCE_MS = 200;
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
+
 /** A request as a client sends it: method, path, headers and body. Headers that no HTTP parser lets through are left out. */
 async function checkRequest(value: Json): Promise<void> {
-  const { method = 'GET', path = '/', headers, body } = objectOf(value);
-  const url = URL.parse(String(path), `http://${HOST}`);
-  if (!url || url.host !== HOST || !/^(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)$/.test(String(method))) return;
-  const given = Object.entries(objectOf(headers)).filter(([name, text]) => /^[\w-]+$/.test(name) && /^[\t\x20-\x7e]*$/.test(String(text)));
+  const { method: named = 'GET', path = '/', headers, body } = objectOf(value);
+  const method = METHODS.find((one) => one === named);
+  const url = URL.parse(typeof path === 'string' ? path : '', `http://${HOST}`);
+  if (!url || url.host !== HOST || !method) return;
+  const given = Object.entries(objectOf(headers)).filter(
+    ([name, text]) => /^[\w-]+$/.test(name) && typeof text === 'string' && /^[\t\x20-\x7e]*$/.test(text),
+  );
   const hasBody = body !== undefined && method !== 'GET' && method !== 'HEAD';
+  // Some requests may wait for what happens later.
+  const leaving = new AbortController();
+  const timer = setTimeout(() => leaving.abort(), PATIENCE_MS);
   const response = await setup.httpApi.app.request(url, {
-    method: String(method),
-    headers: { host: HOST, authorization: `Bearer ${TOKEN}`, ...Object.fromEntries(given.map(([name, text]) => [name, String(text)])) },
+    signal: leaving.signal,
+    method,
+    headers: { host: HOST, authorization: `Bearer ${TOKEN}`, ...(Object.fromEntries(given) as Record<string, string>) },
     ...(hasBody && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   });
+  clearTimeout(timer);
   await response.body?.cancel();
   if (BUGS.includes(response.status)) throw new BrokenPromise(`a request is answered with ${response.status}`);
 }

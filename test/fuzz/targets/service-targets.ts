@@ -17,6 +17,7 @@ import { pageElements } from '../../../src/connectors/web/html-scraper.ts';
 import { pageText } from '../../../src/connectors/web/page-text.ts';
 import { parseGrant, parsePermission } from '../../../src/core/auth/permission.ts';
 import { isJsonObject } from '../../../src/core/json.ts';
+import { givenName, isVisible, plain, terminalText, visibleLine, visibleText } from '../../../src/core/untrusted-text.ts';
 import { proxiedSource, refuseAbsolute, refuseAddressing, sourceOf } from '../../../src/http/server/addresses.ts';
 import { field, parseQuery } from '../../../src/http/server/query.ts';
 import { readBody } from '../../../src/http/server/request-body.ts';
@@ -165,6 +166,15 @@ const DEFINITION = {
   metadata: { tags: ['light'], isDangerous: false },
 };
 const validator = new SchemaValidator();
+/** What is shown has nothing hidden, however often it was made safe; JSON for a terminal is the same JSON. */
+function checkShown(text: string): void {
+  for (const safe of [visibleText(text), visibleLine(text, 80), givenName(text), plain(text)])
+    requireSame(isVisible(safe), true, 'a shown text has nothing hidden');
+  requireSame(visibleText(visibleText(text)), visibleText(text), 'a text that is safe stays as it is');
+  requireSame(givenName(givenName(text)), givenName(text), 'a name that was given stays as it is');
+  requireSame(JSON.parse(terminalText(JSON.stringify(text))), text, 'JSON for a terminal is the same JSON');
+}
+
 const ITEMS = Array.from({ length: 300 }, (_, index) => `item-${index}`);
 
 /** What clients, browsers, services and models send. */
@@ -264,6 +274,12 @@ export const SERVICE_TARGETS: readonly Target[] = [
     run: (input) => readRemoteDefinition(input, validator),
     seeds: [Buffer.from(JSON.stringify(DEFINITION))],
     words: ['"$ref":"#"', '"patternProperties":{', '"anyOf":['],
+  }),
+  textTarget('shown-text', 'core/untrusted-text.ts', {
+    run: checkShown,
+    seeds: ['Küche 1\u200b \u202e', '👩🏽\u200d🚒\ufe0f', 'می\u200cخواهم', 'a\u2028b\u0007\u00ad\u3164'],
+    words: ['\u200d', '\u200c', '\ufe0f', '\u{e0041}', '\u2800', '\u034f', '\u0301', '\u{1f3fd}'],
+    maxBytes: 8_000,
   }),
   textTarget('permission', 'core/auth/permission.ts', {
     run: (text) => [parsePermission(text), parseGrant(text)],
