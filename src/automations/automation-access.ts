@@ -1,4 +1,5 @@
 import { isRemoteDevice, NOT_FOUND_CODES } from '../calls/routing/announced-device.ts';
+import { excessPermissions } from '../core/auth/permission.ts';
 import type { Principal } from '../core/auth/principal.ts';
 import { AtmoError, toAtmoError } from '../core/errors.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
@@ -30,13 +31,14 @@ interface ActionsOf {
 
 /** Throws as `checkActions` does. What `viewer` may not see is as unknown as what does not exist. */
 export function checkActionsFor(steps: readonly Step[], of: ActionsOf, ports: ActionPorts): void {
-  for (const { action, index } of callsIn(steps, ports.clock.now())) {
+  for (const { action, path } of callsIn(steps, ports.clock.now())) {
     try {
       checkAction(action, of, ports);
     } catch (thrown) {
       const { code, message, details } = toAtmoError(thrown);
       const whose = code === 'TOOL_NOT_FOUND' ? ', with the permissions of this agent' : '';
-      throw new AtmoError(code, `actions/${index} (${action.tool})${whose}: ${message}`, { ...details, action: index });
+      const pointer = `/actions/${path.join('/')}`;
+      throw new AtmoError(code, `actions/${path[0]} (${action.tool})${whose}: ${message}`, { ...details, pointer });
     }
   }
 }
@@ -47,27 +49,64 @@ export function checkActionsFor(steps: readonly Step[], of: ActionsOf, ports: Ac
  */
 export function permissionsLacking(
   plan: AutomationPlan,
-  { author, agent }: { readonly author: Principal; readonly agent: Principal },
+  of: AuthorAndAgent,
   ports: ActionPorts,
 ): readonly string[] {
+  return lackingOf(neededPermissions(plan, of, ports).known, of.agent, ports);
+}
+
+/**
+ * Returns permissions of the agent that a plan can do without, all of them together; of two of which each is enough, the wider one. Returns
+ * nothing if what a call needs is only known in a run.
+ */
+export function permissionsUnneeded(plan: AutomationPlan, of: AuthorAndAgent, ports: ActionPorts): readonly string[] {
+  const { known, isComplete } = neededPermissions(plan, of, ports);
+  if (!isComplete) return [];
+  const all = of.agent.permissions;
+  const width = (permission: string) => all.length - excessPermissions(all, [permission]).length;
+  let kept = all;
+  for (const permission of all.toSorted((a, b) => width(b) - width(a))) {
+    const rest = kept.filter((one) => one !== permission);
+    if (lackingOf(known, { ...of.agent, permissions: rest }, ports).length === 0) kept = rest;
+  }
+  return all.filter((permission) => !kept.includes(permission));
+}
+
+/** Who writes a plan, and the agent that would follow it. */
+interface AuthorAndAgent {
+  readonly author: Principal;
+  readonly agent: Principal;
+}
+
+interface NeededPermissions {
+  readonly known: readonly string[];
+  /** False if some are only known in a run, or by another hub. */
+  readonly isComplete: boolean;
+}
+
+function neededPermissions(plan: AutomationPlan, { author, agent }: AuthorAndAgent, ports: ActionPorts): NeededPermissions {
   const seen = observedBy(plan).flatMap((about) =>
     'device_id' in about ? `device:read:${about.device_id}` : (permissionOf(about, agent) ?? []),
   );
-  const called = callsIn(plan.actions, ports.clock.now()).flatMap(({ action }) => permissionsOfCall(action, author, ports));
-  return [...new Set([...seen, ...called])].filter((permission) => !ports.authorizer.authorize(agent, [permission]).allowed);
+  const called = callsIn(plan.actions, ports.clock.now()).map(({ action }) => permissionsOfCall(action, author, ports));
+  return { known: [...new Set([...seen, ...called.flatMap((one) => one ?? [])])], isComplete: !called.includes(undefined) };
 }
 
-/** Returns what a call needs; nothing if its tool is not known or its parameters are only known in a run, which the check of the call says. */
-function permissionsOfCall(action: Action, author: Principal, ports: ActionPorts): readonly string[] {
+function lackingOf(needed: readonly string[], agent: Principal, { authorizer }: ActionPorts): readonly string[] {
+  return needed.filter((permission) => !authorizer.authorize(agent, [permission]).allowed);
+}
+
+/** Returns what a call needs; undefined if its tool is not known or its parameters are only known in a run, which the check of the call says. */
+function permissionsOfCall(action: Action, author: Principal, ports: ActionPorts): readonly string[] | undefined {
   const { registry, authorizer, validator } = ports;
-  if (isFilledAtRun(action.params)) return [];
+  if (isFilledAtRun(action.params)) return undefined;
   try {
     const tool = registry.resolve(action.tool, { isVisible: (candidate) => canSeeTool(candidate, author, authorizer) });
     const params = validator.parameters(tool.definition.parameters, action.params);
     const canonical = tool.hubs ? undefined : canonicalOf(tool, params, { principal: author, ports });
-    return canonical ? permissionsOf(tool, canonical) : [];
+    return canonical && permissionsOf(tool, canonical);
   } catch {
-    return [];
+    return undefined;
   }
 }
 

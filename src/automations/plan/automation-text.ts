@@ -2,11 +2,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type LocatedYaml, locatedYaml } from '../../core/config/checked-yaml.ts';
 import { type AtmoError, toAtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, objectOf, objectsOf, pointerKeys } from '../../core/json.ts';
+import { pointerSegment } from '../../tools/schema/schema-walk.ts';
 
 /** A mistake in the text of an automation. */
 export interface TextProblem {
   /** Line of the text, from 1 on. */
   readonly line: number;
+  /** JSON Pointer (RFC 6901) to the part of the configuration that it is about, as its author wrote it; empty if it is about the whole. */
+  readonly pointer: string;
   readonly message: string;
 }
 
@@ -37,11 +40,11 @@ export function parseAutomationText(text: string): WrittenAutomation | TextProbl
   try {
     const { value, lineOf } = locatedYaml(text, FILE, { maxTokens: MAX_TOKENS });
     if (isJsonObject(value)) return { config: value, lineOf };
-    return { line: 1, message: 'An automation is written as members with names: trigger, conditions, actions' };
+    return { line: 1, pointer: '', message: 'An automation is written as members with names: trigger, conditions, actions' };
   } catch (thrown) {
     const { message, details } = toAtmoError(thrown);
     const line = typeof details.line === 'number' ? details.line : 1;
-    return { line, message: message.replace(`${FILE}, line ${line}: `, '') };
+    return { line, pointer: '', message: message.replace(`${FILE}, line ${line}: `, '') };
   }
 }
 
@@ -49,13 +52,18 @@ export function parseAutomationText(text: string): WrittenAutomation | TextProbl
 export async function problemsIn(written: WrittenAutomation, check: ConfigCheck): Promise<readonly TextProblem[]> {
   const error = errorOf(written.config, check);
   if (!error) return [];
+  const called = callPath(error, written.config);
   const found = objectsOf(error.details.problems).map(({ pointer, message, allowed }) => ({
-    path: ownPath(pointerKeys(String(pointer)), written.config),
+    path: called ? [...called, ...numbered(pointerKeys(String(pointer)))] : ownPath(pointerKeys(String(pointer)), written.config),
     message: typeof allowed === 'string' ? `${String(message)}; allowed: ${allowed}` : String(message),
   }));
   const guilty = async () => ({ path: await guiltyPath(written.config, { error, check }), message: error.message });
   const problems = found.length > 0 ? found : [await guilty()];
-  return problems.map(({ path, message }) => ({ line: written.lineOf(path), message }));
+  return problems.map(({ path, message }) => ({ line: written.lineOf(path), pointer: pointerTo(path), message }));
+}
+
+function pointerTo(path: Path): string {
+  return path.map((key) => `/${pointerSegment(String(key))}`).join('');
 }
 
 function errorOf(config: JsonObject, check: ConfigCheck): AtmoError | undefined {
@@ -65,6 +73,13 @@ function errorOf(config: JsonObject, check: ConfigCheck): AtmoError | undefined 
   } catch (thrown) {
     return toAtmoError(thrown);
   }
+}
+
+/** Returns where the parameters of the call stand that an error is about; undefined if it is about no call. */
+function callPath({ details: { pointer } }: AtmoError, config: JsonObject): Path | undefined {
+  if (typeof pointer !== 'string') return undefined;
+  const step = numbered(pointerKeys(pointer));
+  return isJsonObject(partAt(config, [...step, 'params'])) ? [...step, 'params'] : step;
 }
 
 /** Returns a path of the plan as the author wrote it: a plan has a list of triggers, also where a single trigger was written. */
@@ -82,9 +97,9 @@ function numbered(keys: readonly string[]): Path {
  * not occur, and in it the value that the message quotes. Returns the empty path if there is none.
  */
 async function guiltyPath(config: JsonObject, { error, check }: { readonly error: AtmoError; readonly check: ConfigCheck }): Promise<Path> {
-  const { action } = error.details;
+  const { pointer } = error.details;
   const isGuilty = (paths: readonly Path[]) => errorOf(withoutItems(config, paths), check)?.message !== error.message;
-  const guilty = typeof action === 'number' ? ['actions', action] : await guiltyItem(itemsOf(config), isGuilty);
+  const guilty = typeof pointer === 'string' ? numbered(pointerKeys(pointer)) : await guiltyItem(itemsOf(config), isGuilty);
   const quoted = quotedPath(partAt(config, guilty), error.message);
   return [...guilty, ...(quoted ?? [])];
 }

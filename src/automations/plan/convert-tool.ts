@@ -5,7 +5,7 @@ import { type JsonObject, objectOf } from '../../core/json.ts';
 import { defineTool, INTEGER, p, resultSchema, TEXT, TEXTS } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { copyJson } from '../../tools/schema/plain-json.ts';
-import { permissionsLacking } from '../automation-access.ts';
+import { permissionsLacking, permissionsUnneeded } from '../automation-access.ts';
 import type { CheckToolPorts } from '../automation-ports.ts';
 import { automationView } from '../automation-view.ts';
 import { requirePossible } from '../definition-check.ts';
@@ -55,9 +55,17 @@ export function convertAutomationTool(ports: CheckToolPorts, limiter: Pick<RateL
           problems: {
             type: 'array',
             description: 'What is wrong; empty if it could live',
-            items: resultSchema({ line: { ...INTEGER, description: 'Line of the text, from 1 on' }, message: TEXT }),
+            items: resultSchema({
+              line: { ...INTEGER, description: 'Line of the text, from 1 on' },
+              pointer: { ...TEXT, description: 'JSON Pointer to the part of config that it is about' },
+              message: TEXT,
+            }),
           },
           lacks: { ...TEXTS, description: 'Permissions that it needs and that are not given' },
+          unneeded: {
+            ...TEXTS,
+            description: 'Given permissions that it does not need, as far as that is known before a run',
+          },
           view: { type: 'object', description: 'triggers, conditions and actions as list_automations shows them' },
         },
         ['config', 'view'],
@@ -68,7 +76,7 @@ export function convertAutomationTool(ports: CheckToolPorts, limiter: Pick<RateL
       limiter.charge(principal);
       const source = text ?? yamlText(config ?? {});
       const written = parseAutomationText(source);
-      if (!('config' in written)) return { text: source, problems: [{ ...written }], lacks: [] };
+      if (!('config' in written)) return { text: source, problems: [{ ...written }], lacks: [], unneeded: [] };
       return { text: source, config: written.config, ...(await readOf(written, { by: principal, permissions, ports })) };
     },
   );
@@ -84,7 +92,7 @@ async function readOf(written: WrittenAutomation, { by, permissions, ports }: Re
   const { check } = ports;
   // As the author first: without knowing which tools and devices are meant, it cannot be said which permissions they need.
   const mistakes = await problemsIn(written, (config) => requirePossible(boundDefinition(config, by, ports).plan, by, check));
-  if (mistakes.length > 0) return { problems: shown(mistakes), lacks: [] };
+  if (mistakes.length > 0) return { problems: shown(mistakes), lacks: [], unneeded: [] };
   const { plan } = boundDefinition(written.config, by, ports);
   const agent = draftPrincipal('draft', permissions, by);
   const lacks = permissionsLacking(plan, { author: by, agent }, check);
@@ -93,9 +101,11 @@ async function readOf(written: WrittenAutomation, { by, permissions, ports }: Re
     requireOwnPermissions(allowed.permissions, by);
     requirePossible(boundDefinition(config, allowed, ports).plan, allowed, check);
   });
-  return { problems: shown(problems), lacks: [...lacks], view: objectOf(copyJson(automationView(plan, by, ports))) };
+  const unneeded = problems.length > 0 ? [] : permissionsUnneeded(plan, { author: by, agent }, check);
+  const view = objectOf(copyJson(automationView(plan, by, ports)));
+  return { problems: shown(problems), lacks: [...lacks], unneeded: [...unneeded], view };
 }
 
 function shown(problems: readonly TextProblem[]): JsonObject[] {
-  return problems.map(({ line, message }) => ({ line, message }));
+  return problems.map((problem) => ({ ...problem }));
 }

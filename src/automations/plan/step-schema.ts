@@ -218,12 +218,23 @@ export function isAction(step: Step): step is Action {
   return 'tool' in step;
 }
 
+/** A list of steps within a step, with the keys that lead to it. */
+type PlacedList = readonly [path: readonly (string | number)[], steps: readonly Step[]];
+
+/** Returns the lists of steps within a step, each with its place in the step. */
+export function placedListsIn(step: Step): readonly PlacedList[] {
+  if (isAction(step)) return [];
+  if (step.type === 'choose') {
+    const options = step.options.map(({ actions }, index): PlacedList => [['options', index, 'actions'], actions]);
+    return [...options, [['otherwise'], step.otherwise]];
+  }
+  if (step.type === 'repeat') return [[['actions'], step.actions]];
+  return step.type === 'parallel' ? step.branches.map((steps, index): PlacedList => [['branches', index], steps]) : [];
+}
+
 /** Returns the lists of steps within a step. */
 export function listsIn(step: Step): readonly (readonly Step[])[] {
-  if (isAction(step)) return [];
-  if (step.type === 'choose') return [...step.options.map(({ actions }) => actions), step.otherwise];
-  if (step.type === 'repeat') return [step.actions];
-  return step.type === 'parallel' ? step.branches : [];
+  return placedListsIn(step).map(([, steps]) => steps);
 }
 
 /** Returns the lists of conditions of a step itself. */

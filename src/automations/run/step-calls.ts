@@ -1,6 +1,6 @@
 import { isoTime } from '../../core/clock.ts';
 import { type Json, type JsonObject, objectOf } from '../../core/json.ts';
-import { type Action, type AskStep, isAction, listsIn, type NotifyStep, type SetFlagStep, type Step } from '../plan/step-schema.ts';
+import { type Action, type AskStep, isAction, type NotifyStep, placedListsIn, type SetFlagStep, type Step } from '../plan/step-schema.ts';
 
 /** A step that is a call of a tool of the house, so that permissions, rules and the journal apply to it as to any call. */
 export type HouseCallStep = SetFlagStep | NotifyStep | AskStep;
@@ -38,19 +38,21 @@ export function keptResult({ tool }: Action, result: Json): JsonObject {
   return tool === ASK_TOOL ? objectOf(result) : {};
 }
 
-/** A call that an automation may make, with the index of the step in its list that makes it. */
+/** A call that an automation may make, with the keys that lead to its step in the list of steps, the first of which is an index. */
 export interface PlannedCall {
   readonly action: Action;
-  readonly index: number;
+  readonly path: readonly (string | number)[];
 }
 
 /** Returns all calls that steps may make, at any depth. */
 export function callsIn(steps: readonly Step[], nowMs: number): readonly PlannedCall[] {
-  return steps.flatMap((step, index) => callsOf(step, nowMs).map((action) => ({ action, index })));
+  return steps.flatMap((step, index) => callsOf(step, nowMs).map(({ action, path }) => ({ action, path: [index, ...path] })));
 }
 
-function callsOf(step: Step, nowMs: number): readonly Action[] {
-  if (isAction(step)) return [step];
-  if (isHouseCall(step)) return [callOfStep(step, nowMs)];
-  return listsIn(step).flatMap((steps) => steps.flatMap((one) => callsOf(one, nowMs)));
+function callsOf(step: Step, nowMs: number): readonly PlannedCall[] {
+  if (isAction(step)) return [{ action: step, path: [] }];
+  if (isHouseCall(step)) return [{ action: callOfStep(step, nowMs), path: [] }];
+  return placedListsIn(step).flatMap(([place, steps]) =>
+    callsIn(steps, nowMs).map(({ action, path }) => ({ action, path: [...place, ...path] })),
+  );
 }

@@ -46,6 +46,17 @@ test('what it needs beside what it may do is told', async () => {
   expect(await read(TEXT, ['device:control:*'])).toMatchObject({ lacks: [`sensor:read:${SENSOR}`], problems: [] });
 });
 
+test('what it may do and does not need is told; of two permissions of which each is enough, the wider one', async () => {
+  const given = ['device:control:*', 'device:control:lamp', `sensor:read:${SENSOR}`, 'presence:read'];
+  expect(await read(TEXT, given)).toMatchObject({ problems: [], lacks: [], unneeded: ['device:control:*', 'presence:read'] });
+  expect(await read(TEXT, [...ENOUGH])).toMatchObject({ unneeded: [] });
+});
+
+test('no permission counts as not needed while a call gets its parameters only in a run', async () => {
+  const filled = TEXT.replace('lamp_turn_on', "lamp_turn_on\n    params: { brightness: { trigger: value } }");
+  expect(await read(filled, [...ENOUGH, 'presence:read'])).toMatchObject({ problems: [], unneeded: [] });
+});
+
 test.each([
   ['not YAML', TEXT.replace('  type: reading', '\ttype: reading'), 3, /Tabs/],
   ['no object', '- a\n- b\n', 1, /trigger, conditions, actions/],
@@ -63,6 +74,19 @@ test('the second of two steps is named if it is the wrong one', async () => {
   expect(await problemsOf(`${TEXT}  - tool: matter:nothing\n`)).toMatchObject([
     { line: 8, message: expect.stringContaining('matter:nothing') },
   ]);
+});
+
+test.each([
+  ['of a call', TEXT.replace('lamp_turn_on', 'lamp_turn_on\n    params: { level: much }'), 8, '/actions/0/params/level'],
+  [
+    'of a call within a choice',
+    `${TEXT}  - type: choose\n    options:\n      - conditions: []\n        actions:\n          - tool: matter:lamp_turn_on\n            params:\n              level: much\n`,
+    14,
+    '/actions/1/options/0/actions/0/params/level',
+  ],
+  ['of a trigger', TEXT.replace('26', 'warm'), 5, '/trigger/above'],
+])('a wrong value %s is a mistake at its line, with the place in the configuration', async (_what, text, line, pointer) => {
+  expect(await problemsOf(text)).toMatchObject([{ line, pointer }]);
 });
 
 test('an unknown tool is told at its line also while nothing is allowed yet', async () => {
@@ -112,19 +136,19 @@ const STEPS = `actions:\n${Array.from({ length: 16 }, (_, index) => `  - tool: c
 const CONDITIONS = `conditions:\n${Array.from({ length: 16 }, (_, index) => `  - { type: flag, flag: f${index} }\n`).join('')}`;
 
 test('an error that names its step needs one check', async () => {
-  const error = new AtmoError('TOOL_NOT_FOUND', 'There is no tool "core:t11"', { action: 11 });
-  expect(await checked(STEPS, () => error)).toEqual({ checks: 1, problems: [{ line: 13, message: error.message }] });
+  const error = new AtmoError('TOOL_NOT_FOUND', 'There is no tool "core:t11"', { pointer: '/actions/11' });
+  expect(await checked(STEPS, () => error)).toEqual({ checks: 1, problems: [{ line: 13, pointer: '/actions/11/tool', message: error.message }] });
 });
 
 test('an error that names nothing is found among 32 conditions and steps with at most eight checks', async () => {
   const holds = (config: JsonObject) => JSON.stringify(config).includes('"f13"');
   const found = await checked(CONDITIONS + STEPS, (config) => (holds(config) ? new AtmoError('NOT_CONFIGURED', 'No place') : undefined));
-  expect(found.problems).toEqual([{ line: 15, message: 'No place' }]);
+  expect(found.problems).toEqual([{ line: 15, pointer: '/conditions/13', message: 'No place' }]);
   expect(found.checks).toBeLessThanOrEqual(8);
 });
 
 test('a mistake of no condition, trigger or step stands in the first line', async () => {
-  expect((await checked(STEPS, () => new AtmoError('VALIDATION_ERROR', 'Wrong'))).problems).toEqual([{ line: 1, message: 'Wrong' }]);
+  expect((await checked(STEPS, () => new AtmoError('VALIDATION_ERROR', 'Wrong'))).problems).toEqual([{ line: 1, pointer: '', message: 'Wrong' }]);
 });
 
 test.each([
