@@ -1,6 +1,7 @@
 import type { Principal } from '../core/auth/principal.ts';
 import { isoTime } from '../core/clock.ts';
 import { isJsonObject, type Json, type JsonObject, objectOf } from '../core/json.ts';
+import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { callerView } from '../tools/definition/tool-permissions.ts';
 import type { ToolDirectory } from '../tools/registry/tool-directory.ts';
 import { copyJson, snakeJson } from '../tools/schema/plain-json.ts';
@@ -50,18 +51,33 @@ const TARGETS = ['device_id', 'device_ids', 'area', 'scene', 'scene_id'];
  * Returns what an automation waits for and what it calls, by its plan. An action has the tool's title, and of its parameters only the targets.
  * Beside each id of a device, sensor or scene that the caller may see stands its name of today: `device_name` beside `device_id`.
  */
-export function automationView(
+export function automationView(plan: AutomationPlan | undefined, by: Principal, { registry, things, authorizer }: ViewPorts): JsonObject {
+  return viewOf(plan, by, { ports: { registry, things, authorizer }, actionView: (action) => actionView(action, registry) });
+}
+
+/**
+ * Returns what `automationView` returns, and of each call also its other parameters with their units. For who is shown the configuration too,
+ * because a parameter may be a secret.
+ */
+export function fullAutomationView(plan: AutomationPlan, by: Principal, ports: ViewPorts): JsonObject {
+  return viewOf(plan, by, { ports, actionView: (action) => fullActionView(action, ports.registry) });
+}
+
+type ViewPorts = Pick<CheckToolPorts, 'registry' | 'things' | 'authorizer'>;
+type ActionView = (action: Action) => JsonObject;
+
+function viewOf(
   plan: AutomationPlan | undefined,
   by: Principal,
-  { registry, things, authorizer }: CheckToolPorts,
+  { ports, actionView: show }: { readonly ports: ViewPorts; readonly actionView: ActionView },
 ): JsonObject {
   const view = {
     triggers: copyJson(plan?.triggers ?? []),
     conditions: copyJson(plan?.conditions ?? []),
-    actions: (plan?.actions ?? []).map((step) => stepView(step, registry)),
+    actions: (plan?.actions ?? []).map((step) => stepView(step, show)),
   };
-  const caller = callerView(by, authorizer);
-  return objectOf(withNames(view, (kind, id) => things.nameFor(kind, id, caller)));
+  const caller = callerView(by, ports.authorizer);
+  return objectOf(withNames(view, (kind, id) => ports.things.nameFor(kind, id, caller)));
 }
 
 type NameOf = (kind: ThingKind, id: string) => string | undefined;
@@ -81,10 +97,10 @@ function namesBeside(member: string, item: Json, nameOf: NameOf): readonly [stri
   return named === undefined ? [] : [[`${kind}_name${Array.isArray(item) ? 's' : ''}`, named]];
 }
 
-/** Returns a step as it is written, with the views of the steps within it. Of the parameters of a call, it has only the targets. */
-function stepView(step: Step, registry: Pick<ToolDirectory, 'find'>): JsonObject {
-  if (isAction(step)) return actionView(step, registry);
-  const views = (steps: readonly Step[]) => steps.map((one) => stepView(one, registry));
+/** Returns a step as it is written, with the views of the steps within it. */
+function stepView(step: Step, show: ActionView): JsonObject {
+  if (isAction(step)) return show(step);
+  const views = (steps: readonly Step[]) => steps.map((one) => stepView(one, show));
   if (step.type === 'choose') {
     const options = step.options.map(({ conditions, actions }) => ({ conditions: copyJson(conditions), actions: views(actions) }));
     return { type: step.type, options, otherwise: views(step.otherwise) };
@@ -96,17 +112,35 @@ function stepView(step: Step, registry: Pick<ToolDirectory, 'find'>): JsonObject
 
 function actionView({ tool, params }: Action, registry: Pick<ToolDirectory, 'find'>): JsonObject {
   const targets = Object.entries(params).filter(([name, value]) => TARGETS.includes(name) && isName(value));
-  const title = titleOf(tool, registry);
+  const title = toolOf(tool, registry)?.definition.metadata.title;
   return { tool, ...(title !== undefined && { title }), ...Object.fromEntries(targets) };
+}
+
+function fullActionView(action: Action, registry: Pick<ToolDirectory, 'find'>): JsonObject {
+  const view = actionView(action, registry);
+  const params = Object.fromEntries(Object.entries(action.params).filter(([name]) => !(name in view)));
+  const units = unitsOf(Object.keys(params), toolOf(action.tool, registry));
+  return { ...view, ...(Object.keys(params).length > 0 && { params }), ...(Object.keys(units).length > 0 && { units }) };
+}
+
+/** Returns the units of parameters, as far as the tool names them. */
+function unitsOf(names: readonly string[], tool: RegisteredTool | undefined): Readonly<Record<string, string>> {
+  const members = objectOf(tool?.definition.parameters.properties);
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const unit = objectOf(members[name])['x-unit'];
+      return typeof unit === 'string' && unit !== '' ? [[name, unit]] : [];
+    }),
+  );
 }
 
 function isName(value: Json | undefined): boolean {
   return typeof value === 'string' || (Array.isArray(value) && !value.some(isJsonObject));
 }
 
-function titleOf(tool: string, registry: Pick<ToolDirectory, 'find'>): string | undefined {
+function toolOf(name: string, registry: Pick<ToolDirectory, 'find'>): RegisteredTool | undefined {
   try {
-    return registry.find(tool)?.definition.metadata.title;
+    return registry.find(name);
   } catch {
     return undefined;
   }

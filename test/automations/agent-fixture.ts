@@ -220,7 +220,7 @@ export async function agentFixture({
         name,
         namespace: 'matter',
         requires: { permissions: ['device:control:lamp'] },
-        parameters: { type: 'object', properties: { level: { type: 'number', description: 'Level' } } },
+        parameters: { type: 'object', properties: { level: { type: 'number', description: 'Level', 'x-unit': '%' } } },
         execution: { side_effects: true },
         ...extra,
         handler: async (params, context) => {

@@ -1,6 +1,7 @@
 import { readsIn, targetText } from '../../core/devices/action-descriptions.ts';
 import { parseDeviceId } from '../../core/devices/device-names.ts';
 import { amount, readableWords } from '../../core/devices/matter-names.ts';
+import type { JsonObject } from '../../core/json.ts';
 import { resultSchema, TEXT } from '../../tools/definition/define-tool.ts';
 import type { CheckPorts } from '../automation-ports.ts';
 import { deviceName } from '../home-things.ts';
@@ -30,6 +31,8 @@ type Severity = (typeof SEVERITIES)[number];
 interface TimelineEntry {
   readonly agent_id: string;
   readonly does: string;
+  /** What it acts on, as in the effects of a call, if it is one act. */
+  readonly target?: string;
   readonly windows: readonly ShownWindow[];
 }
 
@@ -43,10 +46,34 @@ export interface Finding {
   readonly timeline: readonly TimelineEntry[];
   readonly sentence: string;
   readonly fix: string;
+  /** What the sentence says, by which it can be told in any language. `case` names the sentence. */
+  readonly facts: JsonObject & { readonly case: FindingCase };
 }
 
+/** The sentences about findings. */
+export const FINDING_CASES = [
+  'meet',
+  'shared',
+  'undone',
+  'loop',
+  'wear',
+  'clash',
+  'trigger_clash',
+  'step_never',
+  'no_device',
+  'no_sensor',
+  'no_value',
+  'no_event',
+  'may_not_look',
+  'step_refused',
+  'ends_before',
+  'waits_at_night',
+  'refused_by_rule',
+] as const;
+export type FindingCase = (typeof FINDING_CASES)[number];
+
 /** What a search found: the automations that take part, the ids of the devices on which they act, and what to say about it. */
-interface Found extends Pick<Finding, 'kind' | 'severity' | 'timeline' | 'sentence' | 'fix'> {
+interface Found extends Pick<Finding, 'kind' | 'severity' | 'timeline' | 'sentence' | 'fix' | 'facts'> {
   readonly behaviours: readonly Behaviour[];
   readonly devices: readonly string[];
 }
@@ -75,11 +102,41 @@ const SWITCHED: readonly string[] = ['is on', 'on off'];
 
 /** Returns the new content of a value, such as `on` or `heating setpoint: 21 °C`. */
 export function contentText({ value, device, becomes, isCopy }: ValueChange, { values }: Pick<CheckPorts, 'values'>): string {
-  const [, endpoint, key = value] = value.split('/');
-  const name = readableWords(key);
+  const name = readableWords(value.split('/').at(-1) ?? value);
   if (becomes === undefined) return isCopy ? `${name}: as the sensor shows` : `${name}: changed`;
   if (typeof becomes === 'boolean' && SWITCHED.includes(name)) return becomes ? 'on' : 'off';
-  return `${name}: ${amount(becomes, values.unitOf({ device: parseDeviceId(device), endpoint: Number(endpoint), name: key }))}`;
+  return `${name}: ${amount(becomes, unitOf({ value, device }, { values }))}`;
+}
+
+function unitOf({ value, device }: Pick<ValueChange, 'value' | 'device'>, { values }: Pick<CheckPorts, 'values'>): string | undefined {
+  const [, endpoint, name = value] = value.split('/');
+  return values.unitOf({ device: parseDeviceId(device), endpoint: Number(endpoint), name });
+}
+
+/** Returns the new content of a value as a fact: absent if it is not known before the run. */
+export function contentFact(act: ValueChange, ports: Pick<CheckPorts, 'values'>): JsonObject {
+  const { value, becomes } = act;
+  const unit = unitOf(act, ports);
+  return {
+    value: value.split('/').at(-1) ?? value,
+    ...(becomes !== undefined && { becomes }),
+    ...(becomes !== undefined && unit !== undefined && { unit }),
+  };
+}
+
+/** Returns times of the week as a fact. */
+export function timesFact(times: WeekTimes): readonly JsonObject[] {
+  return windowsOf(times).map(({ days, from, to }) => ({ days, from, to }));
+}
+
+/** Returns a line of the timeline: when an automation does an act. */
+export function actEntry(behaviour: Behaviour, act: Act, { times, ports }: ActTimes): TimelineEntry {
+  return { ...timelineEntry(behaviour, actText(act, ports), times), target: act.effect.target };
+}
+
+interface ActTimes {
+  readonly times: WeekTimes;
+  readonly ports: Pick<CheckPorts, 'facts'>;
 }
 
 /** Returns a line of the timeline: when an automation does what. */
@@ -102,8 +159,9 @@ export const FINDINGS = {
     severity: { enum: SEVERITIES },
     automations: { type: 'array', items: resultSchema({ agent_id: TEXT, name: TEXT }) },
     targets: { type: 'array', items: resultSchema({ id: TEXT, name: TEXT }) },
-    timeline: { type: 'array', items: resultSchema({ agent_id: TEXT, does: TEXT, windows: WINDOWS }) },
+    timeline: { type: 'array', items: resultSchema({ agent_id: TEXT, does: TEXT, target: TEXT, windows: WINDOWS }, ['target']) },
     sentence: TEXT,
     fix: TEXT,
+    facts: { type: 'object', description: 'What the sentence says; case names the sentence, so that it can be told in any language' },
   }),
 } as const;

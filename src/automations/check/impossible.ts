@@ -1,13 +1,14 @@
 import { parseDeviceId, parseSensorId } from '../../core/devices/device-names.ts';
+import type { JsonObject } from '../../core/json.ts';
 import type { CheckPorts } from '../automation-ports.ts';
 import { deviceName, sensorName } from '../home-things.ts';
 import type { Condition } from '../plan/condition-schema.ts';
 import { devicesOf } from './acts.ts';
 import { type Behaviour, situationsAt } from './behaviour.ts';
-import { type Finding, findingOf, quotedName, timelineEntry } from './finding.ts';
+import { type Finding, findingOf, quotedName, timelineEntry, timesFact } from './finding.ts';
 import { both, isPossible, type Situation, situationsOf } from './situations.ts';
 import type { Start } from './starts.ts';
-import { between, commonRange, exactly, isNoValue, joinedRange, rangeText, type ValueRange } from './value-range.ts';
+import { between, commonRange, exactly, isNoValue, joinedRange, rangeFact, rangeText, type ValueRange } from './value-range.ts';
 import { isEmpty, NEVER, timesText } from './week-times.ts';
 
 /** Returns conditions that never hold, with each other or with a trigger. */
@@ -15,15 +16,20 @@ export function neverHolding(behaviour: Behaviour, ports: CheckPorts): readonly 
   const { conditions } = behaviour.automation.plan;
   const whole = situationsOf(conditions, ports);
   if (!whole.some(isPossible))
-    return [impossibleFinding(behaviour, { kind: 'never_holds', ports, sentence: clashSentence(whole, ports), devices: [] })];
+    return [
+      neverHoldingFinding(behaviour, ports, { why: clashSentence(whole, ports), facts: { case: 'clash', ...clashFact(whole, ports) } }),
+    ];
   const dead = behaviour.starts.filter(({ own, situations }) => isPossible(own) && situations.length === 0);
   return dead.map((start) => {
-    const sentence = `${triggerText(start, ports)} it never runs, because a condition does not hold then: ${clashSentence(
-      whole.map((situation) => both(start.own, situation)),
-      ports,
-    )}`;
-    return impossibleFinding(behaviour, { kind: 'never_holds', ports, sentence, devices: [] });
+    const together = whole.map((situation) => both(start.own, situation));
+    const why = `${triggerText(start, ports)} it never runs, because a condition does not hold then: ${clashSentence(together, ports)}`;
+    const facts = { case: 'trigger_clash', ...triggerFact(start, ports), ...clashFact(together, ports) } as const;
+    return neverHoldingFinding(behaviour, ports, { why, facts });
   });
+}
+
+function neverHoldingFinding(behaviour: Behaviour, ports: CheckPorts, { why, facts }: Pick<Obstacle, 'why' | 'facts'>): Finding {
+  return impossibleFinding(behaviour, { kind: 'never_holds', ports, why, facts, devices: [] });
 }
 
 /** Returns the first step that is never done, because the choices and waits before it exclude each other, or the trigger. */
@@ -32,8 +38,9 @@ export function neverDone(behaviour: Behaviour, ports: CheckPorts): readonly Fin
   if (starts.length === 0) return [];
   const step = behaviour.steps.find((one) => starts.every((start) => situationsAt(start, one).length === 0));
   if (!step) return [];
-  const sentence = `the step ${step.tool} is never done, because the conditions of choices and waits before it exclude each other, or the trigger`;
-  return [impossibleFinding(behaviour, { kind: 'never_holds', ports, sentence, devices: devicesOf(step) })];
+  const why = `the step ${step.tool} is never done, because the conditions of choices and waits before it exclude each other, or the trigger`;
+  const facts = { case: 'step_never', tool: step.tool } as const;
+  return [impossibleFinding(behaviour, { kind: 'never_holds', ports, why, facts, devices: devicesOf(step) })];
 }
 
 /** Returns why none of the situations is possible, by the first of them. */
@@ -47,6 +54,19 @@ function clashSentence([situation]: readonly Situation[], ports: CheckPorts): st
   return 'the times have no minute in common';
 }
 
+/** Returns what `clashSentence` says as facts: what would need two values at once. Without it, the times have no minute in common. */
+function clashFact([situation]: readonly Situation[], ports: CheckPorts): JsonObject {
+  const [key] = [...(situation?.facts ?? [])].find(([, range]) => isNoValue(range)) ?? [];
+  if (key === undefined) return {};
+  const [kind, id = ''] = key.split(' ');
+  return { about: kind === 'reading' ? sensorName(id, ports) : id };
+}
+
+function triggerFact({ trigger, own }: Start, ports: CheckPorts): JsonObject {
+  if (trigger.type === 'reading') return { sensor: sensorName(trigger.sensor_id, ports) };
+  return isEmpty(own.times) ? {} : { times: timesFact(own.times) };
+}
+
 function triggerText({ trigger, own }: Start, ports: CheckPorts): string {
   if (trigger.type === 'reading') return `When ${sensorName(trigger.sensor_id, ports)} sets it off,`;
   return isEmpty(own.times) ? 'Then' : `When it is set off ${timesText(own.times)},`;
@@ -56,13 +76,14 @@ function triggerText({ trigger, own }: Start, ports: CheckPorts): string {
 export function neverComing(behaviour: Behaviour, ports: CheckPorts): readonly Finding[] {
   const triggers = behaviour.automation.plan.triggers.flatMap((trigger) => obstacle(trigger, ports) ?? []);
   const conditions = behaviour.automation.plan.conditions.flatMap((condition) => obstacle(condition, ports) ?? []);
-  return [...triggers, ...conditions].map(({ why, device }) =>
-    impossibleFinding(behaviour, { kind: 'never_comes', ports, sentence: why, devices: [device] }),
+  return [...triggers, ...conditions].map(({ why, facts, device }) =>
+    impossibleFinding(behaviour, { kind: 'never_comes', ports, why, facts, devices: [device] }),
   );
 }
 
 interface Obstacle {
   readonly why: string;
+  readonly facts: Finding['facts'];
   readonly device: string;
 }
 
@@ -70,7 +91,9 @@ function obstacle(about: Start['trigger'] | Condition, ports: CheckPorts): Obsta
   if ('sensor_id' in about) return sensorObstacle(about, ports);
   if (!('device_id' in about)) return undefined;
   const device = about.device_id;
-  if (!ports.devices.get(parseDeviceId(device))) return { device, why: `there is no device ${JSON.stringify(device)} any more` };
+  if (!ports.devices.get(parseDeviceId(device))) {
+    return { device, why: `there is no device ${JSON.stringify(device)} any more`, facts: { case: 'no_device', id: device } };
+  }
   return about.type === 'device_event' ? eventObstacle(about, ports) : undefined;
 }
 
@@ -78,12 +101,16 @@ function sensorObstacle(about: Extract<Start['trigger'] | Condition, { sensor_id
   const id = about.sensor_id;
   const sensor = parseSensorId(id);
   const device = ports.readings.current(sensor)?.sensor.device ?? id.split('/', 1)[0] ?? '';
-  if (!ports.readings.current(sensor)) return { device, why: `there is no sensor ${JSON.stringify(id)} any more` };
+  if (!ports.readings.current(sensor)) {
+    return { device, why: `there is no sensor ${JSON.stringify(id)} any more`, facts: { case: 'no_sensor', id } };
+  }
   const shown = shownRange(id, ports);
   const [wanted] = situationsOf([{ ...about, type: 'reading' } as Condition], ports);
   const range = wanted?.facts.get(`reading ${id}`);
   if (!shown || !range || !isNoValue(commonRange(shown, range))) return undefined;
-  return { device, why: `${sensorName(id, ports)} is never ${rangeText(range)}: it shows ${rangeText(shown)}` };
+  const name = sensorName(id, ports);
+  const facts = { case: 'no_value', sensor: name, wanted: rangeFact(range), shown: rangeFact(shown) } as const;
+  return { device, why: `${name} is never ${rangeText(range)}: it shows ${rangeText(shown)}`, facts };
 }
 
 /** Returns the values that a sensor can show, by the schema of its value; undefined if that says nothing about them. */
@@ -115,18 +142,19 @@ function eventObstacle(
 ): Obstacle | undefined {
   const known = ports.values.eventsOf(parseDeviceId(device));
   if (!known || known.some((one) => (cluster === undefined ? one.endsWith(`/${event}`) : one === `${cluster}/${event}`))) return undefined;
-  const names = [...new Set(known.map((one) => one.split('/')[1]))].join(', ') || 'none';
-  return { device, why: `${deviceName(device, ports)} sends no event ${event}; its events are: ${names}` };
+  const names = [...new Set(known.flatMap((one) => one.split('/')[1] ?? []))];
+  const name = deviceName(device, ports);
+  const why = `${name} sends no event ${event}; its events are: ${names.join(', ') || 'none'}`;
+  return { device, why, facts: { case: 'no_event', device: name, event, events: names } };
 }
 
-interface Impossible {
+interface Impossible extends Pick<Obstacle, 'why' | 'facts'> {
   readonly kind: 'never_holds' | 'never_comes';
-  readonly sentence: string;
   readonly devices: readonly string[];
   readonly ports: CheckPorts;
 }
 
-function impossibleFinding(behaviour: Behaviour, { kind, sentence, devices, ports }: Impossible): Finding {
+function impossibleFinding(behaviour: Behaviour, { kind, why, facts, devices, ports }: Impossible): Finding {
   return findingOf(
     {
       kind,
@@ -134,7 +162,8 @@ function impossibleFinding(behaviour: Behaviour, { kind, sentence, devices, port
       behaviours: [behaviour],
       devices,
       timeline: [timelineEntry(behaviour, 'nothing', NEVER)],
-      sentence: `${quotedName(behaviour.automation)}: ${sentence}`,
+      sentence: `${quotedName(behaviour.automation)}: ${why}`,
+      facts,
       fix: kind === 'never_holds' ? 'Change the condition, or take it out' : 'Name another sensor, device, event or value',
     },
     ports,

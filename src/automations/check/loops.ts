@@ -1,8 +1,9 @@
+import type { JsonObject } from '../../core/json.ts';
 import type { CheckPorts } from '../automation-ports.ts';
 import { sensorName } from '../home-things.ts';
 import type { Act, CheckedStep } from './acts.ts';
 import { type Behaviour, timesOfAct } from './behaviour.ts';
-import { actText, type Finding, findingOf, quotedName, timelineEntry } from './finding.ts';
+import { actEntry, actText, type Finding, findingOf, quotedName } from './finding.ts';
 import { changedValue, type Influence, type Influences, setsOff } from './influences.ts';
 import { areCompatible, both, isPossible, type Situation } from './situations.ts';
 import type { Start } from './starts.ts';
@@ -167,11 +168,12 @@ function loopFinding(path: readonly PathStep[], ports: LoopPorts): Finding {
       severity: isCertain ? 'warning' : 'note',
       behaviours,
       devices: path.map(({ act }) => act.device),
-      timeline: path.map(({ behaviour, act }) => timelineEntry(behaviour, actText(act, ports), timesOfAct(behaviour, act))),
+      timeline: path.map(({ behaviour, act }) => actEntry(behaviour, act, { times: timesOfAct(behaviour, act), ports })),
       sentence: `${whoLoops(behaviours)}: ${path.map((step) => wayText(step, ports)).join('; ')}`,
       fix: isAlone
         ? 'Let the trigger compare with a value that the automation itself does not bring about'
         : 'Take one of the triggers out, give it a condition, or put the limits further apart',
+      facts: { case: 'loop', is_alone: isAlone, ways: path.map((step) => wayFact(step, ports)) },
     },
     ports,
   );
@@ -183,7 +185,15 @@ function whoLoops(behaviours: readonly Behaviour[]): string {
   return `${quotedName(only.automation)} sets itself off again and again`;
 }
 
-function wayText({ behaviour, act, influence }: PathStep, ports: LoopPorts): string {
-  const sensor = sensorName(influence.fact.replace(/^reading /, ''), ports);
-  return `${quotedName(behaviour.automation)} does: ${actText(act, ports)}, which changes ${sensor}`;
+function wayText(step: PathStep, ports: LoopPorts): string {
+  return `${quotedName(step.behaviour.automation)} does: ${actText(step.act, ports)}, which changes ${changedBy(step, ports)}`;
+}
+
+function wayFact(step: PathStep, ports: LoopPorts): JsonObject {
+  const { behaviour, act } = step;
+  return { agent_id: behaviour.automation.id, target: act.effect.target, changes: changedBy(step, ports) };
+}
+
+function changedBy({ influence }: PathStep, ports: LoopPorts): string {
+  return sensorName(influence.fact.replace(/^reading /, ''), ports);
 }

@@ -2,7 +2,7 @@ import type { CheckPorts } from '../automation-ports.ts';
 import { deviceName } from '../home-things.ts';
 import { type Act, areExclusive, type CheckedStep, type ValueChange } from './acts.ts';
 import { type Behaviour, situationsAt, timesOfAct } from './behaviour.ts';
-import { actText, contentText, type Finding, findingOf, quotedName, timelineEntry } from './finding.ts';
+import { actEntry, contentFact, contentText, type Finding, findingOf, quotedName, timesFact } from './finding.ts';
 import { areCompatible, type Situations } from './situations.ts';
 import type { Start } from './starts.ts';
 import { areStages } from './value-range.ts';
@@ -43,9 +43,10 @@ function sharedDevices(own: Behaviour, hidden: Behaviour, ports: CheckPorts): re
         severity: 'note',
         behaviours: [own],
         devices: [act.device],
-        timeline: [timelineEntry(own, actText(act, ports), timesOfAct(own, act))],
+        timeline: [actEntry(own, act, { times: timesOfAct(own, act), ports })],
         sentence: `${first} and ${second} act on ${name}, and may want different things of it`,
         fix: `Ask the owner of the hub whether both should act on ${name}`,
+        facts: { case: 'shared', device: name },
       },
       ports,
     );
@@ -177,9 +178,10 @@ function oppositeFinding(a: Side, b: Side, { meeting, ports }: { readonly meetin
       severity: meeting.isCertain ? 'warning' : 'note',
       behaviours: [a.behaviour, b.behaviour],
       devices: [a.act.device],
-      timeline: [a, b].map(({ behaviour, act }) => timelineEntry(behaviour, actText(act, ports), timesOfAct(behaviour, act))),
+      timeline: [a, b].map(({ behaviour, act }) => actEntry(behaviour, act, { times: timesOfAct(behaviour, act), ports })),
       sentence: `${quotedName(first)} and ${quotedName(second)} ${verb} different things of ${name} ${timesText(meeting.times)}: ${contentText(a.act, ports)} and ${contentText(b.act, ports)}`,
       fix: `Let only one of them act on ${name} at that time: give one a condition that excludes the other, or another time`,
+      facts: { case: 'meet', device: name, times: timesFact(meeting.times), contents: [a, b].map(({ act }) => contentFact(act, ports)) },
     },
     ports,
   );
@@ -203,9 +205,10 @@ export function ownOpposites(behaviour: Behaviour, ports: CheckPorts): readonly 
         severity: 'warning',
         behaviours: [behaviour],
         devices: [act.device],
-        timeline: [act, next].map((one) => timelineEntry(behaviour, actText(one, ports), times)),
+        timeline: [act, next].map((one) => actEntry(behaviour, one, { times, ports })),
         sentence: `${quotedName(behaviour.automation)} sets ${name} twice in one run, without a wait between: ${contentText(act, ports)}, then ${contentText(next, ports)}`,
         fix: `Take one of the two steps out, or let the automation wait between them`,
+        facts: { case: 'undone', device: name, contents: [act, next].map((one) => contentFact(one, ports)) },
       },
       ports,
     ),

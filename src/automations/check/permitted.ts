@@ -1,4 +1,5 @@
 import { toAtmoError } from '../../core/errors.ts';
+import type { JsonObject } from '../../core/json.ts';
 import { NEEDS_APPROVAL, type RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { canSeeTool } from '../../tools/definition/tool-permissions.ts';
 import { checkActions } from '../automation-access.ts';
@@ -11,7 +12,7 @@ import type { Trigger } from '../plan/trigger-schema.ts';
 import { ASK_TOOL, callsIn } from '../run/step-calls.ts';
 import { type CheckedStep, devicesOf } from './acts.ts';
 import { type Behaviour, timesOfRuns, timesOfStep } from './behaviour.ts';
-import { actText, type Finding, findingOf, quotedName, timelineEntry } from './finding.ts';
+import { actText, type Finding, findingOf, quotedName, timelineEntry, timesFact } from './finding.ts';
 import { type RuledStep, type RuledTimes, ruledTimes } from './ruled-times.ts';
 import { minuteOfWeek } from './situations.ts';
 import {
@@ -36,7 +37,11 @@ export function lackingPermissions(behaviour: Behaviour, ports: CheckPorts): rea
   const { plan, principal } = behaviour.automation;
   const unseen = observedBy(plan).filter((about) => !canObserve(about, principal, ports.authorizer));
   const refusals = callsIn(plan.actions, ports.clock.now()).flatMap(({ action }) => refusalOf(action, behaviour, ports) ?? []);
-  return [...unseen.map((about) => `it may not read ${observedName(about, ports)}`), ...refusals].map((why) =>
+  const looks = unseen.map((about): Refusal => {
+    const what = observedName(about, ports);
+    return { why: `it may not read ${what}`, facts: { case: 'may_not_look', what } };
+  });
+  return [...looks, ...refusals].map(({ why, facts }) =>
     findingOf(
       {
         kind: 'lacks_permission',
@@ -46,6 +51,7 @@ export function lackingPermissions(behaviour: Behaviour, ports: CheckPorts): rea
         timeline: [timelineEntry(behaviour, 'refused', timesOfRuns(behaviour))],
         sentence: `${quotedName(behaviour.automation)}: ${why}`,
         fix: 'Add the permission, or take the step, trigger or condition out',
+        facts,
       },
       ports,
     ),
@@ -58,12 +64,20 @@ function observedName(about: Trigger | Condition, ports: CheckPorts): string {
   return 'flag' in about ? `the flag ${about.flag}` : `what ${about.type} looks at`;
 }
 
-function refusalOf(action: Action, { automation }: Behaviour, ports: CheckPorts): string | undefined {
+/** Why something that an automation looks at or does is refused. */
+interface Refusal {
+  readonly why: string;
+  readonly facts: Finding['facts'];
+}
+
+function refusalOf(action: Action, { automation }: Behaviour, ports: CheckPorts): Refusal | undefined {
   try {
     checkActions([action], automation.principal, ports);
     return undefined;
   } catch (thrown) {
-    return toAtmoError(thrown).message.replace(/^actions\/0 /, '');
+    const { message } = toAtmoError(thrown);
+    const facts = { case: 'step_refused', tool: action.tool, message: message.replace(/^actions\/0 \([^)]*\)[^:]*: /, '') } as const;
+    return { why: message.replace(/^actions\/0 /, ''), facts };
   }
 }
 
@@ -87,6 +101,7 @@ export function endsBefore(behaviour: Behaviour, ports: CheckPorts): readonly Fi
         timeline: [timelineEntry(behaviour, 'run', times)],
         sentence: `${quotedName(behaviour.automation)} never runs: it would run ${timesText(times)}, and its permissions end before`,
         fix: 'Give it a later end',
+        facts: { case: 'ends_before', times: timesFact(times) },
       },
       ports,
     ),
@@ -98,6 +113,8 @@ interface WaitingStep {
   readonly step: CheckedStep;
   readonly times: WeekTimes;
   readonly why: string;
+  /** The tool that needs an approval, and the rule that wants it; empty for a step that asks. */
+  readonly facts: JsonObject;
 }
 
 /** Returns the finding that a step may wait for the approval or the answer of a person at night. */
@@ -116,6 +133,12 @@ export function waitsAtNight(behaviour: Behaviour, ports: CheckPorts): readonly 
         devices: waiting.flatMap(({ step }) => devicesOf(step)),
         timeline: waiting.map((one) => timelineEntry(behaviour, `wait for a person: ${one.why}`, one.times)),
         sentence: `${quotedName(behaviour.automation)} ${isAlways ? 'waits' : 'may wait'} for a person at night, ${timesText(times)}: ${reasons}`,
+        facts: {
+          case: 'waits_at_night',
+          times: timesFact(times),
+          is_always: isAlways,
+          reasons: [...new Map(waiting.map((one) => [one.why, one.facts])).values()],
+        },
         fix: 'Add a condition of type time, such as after 06:00 and before 22:00, or do without the step',
       },
       ports,
@@ -126,10 +149,12 @@ export function waitsAtNight(behaviour: Behaviour, ports: CheckPorts): readonly 
 function waitingStep(step: CheckedStep, behaviour: Behaviour, ports: CheckPorts): WaitingStep | undefined {
   const times = intersection(timesOfStep(behaviour, step), SLEEPING_HOURS);
   if (isEmpty(times)) return undefined;
-  if (step.tool === ASK_TOOL) return { step, times, why: 'it asks' };
-  if (isApproved(step, behaviour, ports)) return { step, times, why: `${step.tool} needs an approval` };
+  if (step.tool === ASK_TOOL) return { step, times, why: 'it asks', facts: {} };
+  if (isApproved(step, behaviour, ports)) return { step, times, why: `${step.tool} needs an approval`, facts: { tool: step.tool } };
   const ruled = ruledTimes({ behaviour, step, times }, 'approve', ports);
-  return ruled && { step, times: ruled.times, why: `the rule ${JSON.stringify(ruled.rule)} wants an approval of ${step.tool}` };
+  if (!ruled) return undefined;
+  const why = `the rule ${JSON.stringify(ruled.rule)} wants an approval of ${step.tool}`;
+  return { step, times: ruled.times, why, facts: { tool: step.tool, rule: ruled.rule } };
 }
 
 /** Returns whether a person has to approve the step: one of its effects is dangerous, or its tool always needs an approval. */
@@ -170,6 +195,13 @@ function refusedFinding({ behaviour, step, times }: RuledStep, { rule, times: re
       timeline: [timelineEntry(behaviour, 'refused', refused)],
       sentence: `${quotedName(behaviour.automation)}: ${whose} ${stepText(step, ports)} ${isAlways ? 'whenever it runs' : timesText(refused)}`,
       fix: 'Change the times or the step, or ask the owner to change the rule',
+      facts: {
+        case: 'refused_by_rule',
+        is_always: isAlways,
+        times: timesFact(refused),
+        ...(rule !== 'default' && { rule }),
+        ...(step.acts[0] ? { target: step.acts[0].effect.target } : { tool: step.tool }),
+      },
     },
     ports,
   );

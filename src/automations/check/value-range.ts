@@ -1,5 +1,6 @@
 import { VALUE_ALIASES } from '../../core/devices/matter-names.ts';
 import type { ReadingValue } from '../../core/devices/sensor-readings.ts';
+import type { JsonObject } from '../../core/json.ts';
 
 /** Numbers from `low` to `high`; an end that is `open` does not belong to them. */
 interface Interval {
@@ -128,6 +129,13 @@ export function rangeText(range: ValueRange): string {
   const { numbers, texts } = range;
   const names = texts.isExcept ? (texts.names.size > 0 ? [`not ${[...texts.names].join(' or ')}`] : []) : [...texts.names];
   return [...numbers.map(intervalText), ...names].join(' or ') || 'no value';
+}
+
+/** Returns the range as facts: stretches from and to a number, single values, and values that it does not have. */
+export function rangeFact({ numbers, texts }: ValueRange): readonly JsonObject[] {
+  const stretches = numbers.map(({ low, high }) => ({ ...(low !== -Infinity && { from: low }), ...(high !== Infinity && { to: high }) }));
+  const names = [...texts.names].map((name) => (texts.isExcept ? { except: name } : { value: name }));
+  return [...stretches, ...names];
 }
 
 function intervalText({ low, high }: Interval): string {

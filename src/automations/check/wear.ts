@@ -117,6 +117,7 @@ function wearFinding(behaviour: Behaviour, act: Act, { perHour, bound, ports }: 
       devices: [act.device],
       timeline: [timelineEntry(behaviour, `${perHour} times an hour`, timesOfAct(behaviour, act))],
       sentence: `${quotedName(behaviour.automation)} switches ${name} up to ${perHour} times an hour; more than ${bound} an hour wear it`,
+      facts: { case: 'wear', device: name, per_hour: perHour, bound },
       fix: 'Let it run less often: a longer interval or cooldown_seconds, a smaller max_runs_per_hour, or a limit instead of any change',
     },
     ports,

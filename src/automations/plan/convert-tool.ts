@@ -7,13 +7,12 @@ import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { copyJson } from '../../tools/schema/plain-json.ts';
 import { permissionsLacking, permissionsUnneeded } from '../automation-access.ts';
 import type { CheckToolPorts } from '../automation-ports.ts';
-import { automationView } from '../automation-view.ts';
+import { fullAutomationView } from '../automation-view.ts';
 import { requirePossible } from '../definition-check.ts';
 import { ONE_PERMISSION, permissionsParameter } from '../definition-parameters.ts';
 import { draftPrincipal, requireOwnPermissions } from '../spawn-checks.ts';
 import { parseAutomationText, problemsIn, type TextProblem, type WrittenAutomation } from './automation-text.ts';
 import { boundDefinition } from './bind-names.ts';
-import { CONFIG_SCHEMA } from './plan-schema.ts';
 
 /** Maximum length of the text, in characters. The configuration in it may have 16,384 characters as JSON, and comments come on top. */
 const MAX_TEXT_LENGTH = 32_768;
@@ -41,7 +40,15 @@ export function convertAutomationTool(ports: CheckToolPorts, limiter: Pick<RateL
             secret: true,
           })
           .optional(),
-        config: { ...p.record({ description: 'Instead of text: what the automation does' }).optional(), schema: CONFIG_SCHEMA },
+        // Not CONFIG_SCHEMA: a configuration with mistakes is to be read too.
+        config: {
+          ...p.record({ description: 'Instead of text: what the automation does, as for spawn_agent' }).optional(),
+          schema: {
+            type: 'object',
+            'x-secret-members': true,
+            description: 'Instead of text: what the automation does, as for spawn_agent',
+          },
+        },
         permissions: permissionsParameter('What it may do already', { example: ONE_PERMISSION }).optional(),
       },
       returns: resultSchema(
@@ -66,7 +73,11 @@ export function convertAutomationTool(ports: CheckToolPorts, limiter: Pick<RateL
             ...TEXTS,
             description: 'Given permissions that it does not need, as far as that is known before a run',
           },
-          view: { type: 'object', description: 'triggers, conditions and actions as list_automations shows them' },
+          view: {
+            type: 'object',
+            'x-secret-members': true,
+            description: 'triggers, conditions and actions as list_automations shows them, and the parameters of calls with their units',
+          },
         },
         ['config', 'view'],
       ),
@@ -102,7 +113,7 @@ async function readOf(written: WrittenAutomation, { by, permissions, ports }: Re
     requirePossible(boundDefinition(config, allowed, ports).plan, allowed, check);
   });
   const unneeded = problems.length > 0 ? [] : permissionsUnneeded(plan, { author: by, agent }, check);
-  const view = objectOf(copyJson(automationView(plan, by, ports)));
+  const view = objectOf(copyJson(fullAutomationView(plan, by, ports)));
   return { problems: shown(problems), lacks: [...lacks], unneeded: [...unneeded], view };
 }
 

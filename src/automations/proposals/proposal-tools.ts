@@ -10,7 +10,7 @@ import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { callerView, canSeeTool } from '../../tools/definition/tool-permissions.ts';
 import { copyJsonObject } from '../../tools/schema/plain-json.ts';
 import type { CheckToolPorts } from '../automation-ports.ts';
-import { automationView } from '../automation-view.ts';
+import { fullAutomationView } from '../automation-view.ts';
 import { conflictsWith } from '../check/automation-check.ts';
 import { FINDINGS } from '../check/finding.ts';
 import { agentIdParameter, HASH, ONE_PERMISSION, permissionsParameter } from '../definition-parameters.ts';
@@ -120,6 +120,7 @@ function listTool(ports: ProposalToolPorts): RegisteredTool {
               },
               beyond: { ...TEXTS, description: 'Permissions that the caller does not have, so that it cannot accept' },
               config: { type: 'object', 'x-secret-members': true },
+              actions: { type: 'array', 'x-secret-members': true, description: 'Its steps, calls with their parameters and units' },
               diff: {
                 type: 'array',
                 items: resultSchema({ path: TEXT, before: { 'x-secret': true }, after: { 'x-secret': true } }, ['before', 'after']),
@@ -211,7 +212,7 @@ async function proposalView(proposal: ReadProposal, by: Principal, ports: Propos
     replaces: replaces?.id,
     diff: former && differences(former, proposal),
     config,
-    ...automationView(plan, by, ports.tools),
+    ...fullAutomationView(plan, by, ports.tools),
     words: wordsOf(proposal, by, ports),
     permissions,
     named: namedFor(proposal, by, ports),

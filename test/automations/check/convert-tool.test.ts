@@ -41,6 +41,14 @@ test('a configuration becomes a text that is read as the same configuration', as
   expect(await read(String(text))).toMatchObject({ config: WHEN_HOT, problems: [] });
 });
 
+test('a configuration in which something is not filled in yet is written as text too, with a mistake at its place', async () => {
+  const fixture = await startedFixture();
+  const config = { trigger: [{ type: 'time', at: null }], conditions: [], actions: [{ tool: '' }] };
+  const { text, problems } = resultOf(await fixture.call('hub:convert_automation', { config }));
+  expect(text).toContain('at: null');
+  expect((problems as readonly JsonObject[]).map(({ pointer }) => pointer)).toEqual(['/trigger/0/at', '/actions/0/tool']);
+});
+
 test('what it needs beside what it may do is told', async () => {
   expect((await read(TEXT, [])).lacks).toEqual([`sensor:read:${SENSOR}`, 'device:control:lamp']);
   expect(await read(TEXT, ['device:control:*'])).toMatchObject({ lacks: [`sensor:read:${SENSOR}`], problems: [] });
@@ -53,7 +61,7 @@ test('what it may do and does not need is told; of two permissions of which each
 });
 
 test('no permission counts as not needed while a call gets its parameters only in a run', async () => {
-  const filled = TEXT.replace('lamp_turn_on', "lamp_turn_on\n    params: { brightness: { trigger: value } }");
+  const filled = TEXT.replace('lamp_turn_on', 'lamp_turn_on\n    params: { brightness: { trigger: value } }');
   expect(await read(filled, [...ENOUGH, 'presence:read'])).toMatchObject({ problems: [], unneeded: [] });
 });
 
@@ -114,6 +122,13 @@ test('an agent has twenty texts read at once and then one in a second, whatever 
   expect([await read(), await read()]).toEqual(['success', 'RATE_LIMITED']);
 });
 
+test('what it would do has the values of its calls with their units, and fills in its parameters', async () => {
+  const text = `parameters: { much: { value: 4 } }\n${TEXT.replace('lamp_turn_on', 'lamp_turn_on\n    params: { level: { param: much } }')}`;
+  expect(await read(text)).toMatchObject({
+    view: { actions: [{ tool: 'matter:lamp_turn_on', params: { level: 4 }, units: { level: '%' } }] },
+  });
+});
+
 test('a text or a configuration is needed, not both', async () => {
   const fixture = await startedFixture();
   expect(codeOf(await fixture.call('hub:convert_automation', { text: TEXT, config: WHEN_HOT }))).toBe('VALIDATION_ERROR');
@@ -137,7 +152,10 @@ const CONDITIONS = `conditions:\n${Array.from({ length: 16 }, (_, index) => `  -
 
 test('an error that names its step needs one check', async () => {
   const error = new AtmoError('TOOL_NOT_FOUND', 'There is no tool "core:t11"', { pointer: '/actions/11' });
-  expect(await checked(STEPS, () => error)).toEqual({ checks: 1, problems: [{ line: 13, pointer: '/actions/11/tool', message: error.message }] });
+  expect(await checked(STEPS, () => error)).toEqual({
+    checks: 1,
+    problems: [{ line: 13, pointer: '/actions/11/tool', message: error.message }],
+  });
 });
 
 test('an error that names nothing is found among 32 conditions and steps with at most eight checks', async () => {
@@ -148,7 +166,9 @@ test('an error that names nothing is found among 32 conditions and steps with at
 });
 
 test('a mistake of no condition, trigger or step stands in the first line', async () => {
-  expect((await checked(STEPS, () => new AtmoError('VALIDATION_ERROR', 'Wrong'))).problems).toEqual([{ line: 1, pointer: '', message: 'Wrong' }]);
+  expect((await checked(STEPS, () => new AtmoError('VALIDATION_ERROR', 'Wrong'))).problems).toEqual([
+    { line: 1, pointer: '', message: 'Wrong' },
+  ]);
 });
 
 test.each([

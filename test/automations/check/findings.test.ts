@@ -29,11 +29,20 @@ test('a conflict names the pair, the lamp, when each acts, and what to do', asyn
     ],
     targets: [{ id: 'hall-lamp', name: 'hall lamp' }],
     timeline: [
-      { agent_id: 'new', does: 'Turn off hall lamp', windows },
-      { agent_id: 'old-0', does: 'Turn on hall lamp', windows },
+      { agent_id: 'new', does: 'Turn off hall lamp', target: 'hall-lamp/1/OnOff/Off', windows },
+      { agent_id: 'old-0', does: 'Turn on hall lamp', target: 'hall-lamp/1/OnOff/On', windows },
     ],
     sentence: '"new" and "old-0" want different things of hall lamp at 22:00 every day: off and on',
     fix: 'Let only one of them act on hall lamp at that time: give one a condition that excludes the other, or another time',
+    facts: {
+      case: 'meet',
+      device: 'hall lamp',
+      times: windows,
+      contents: [
+        { value: 'is_on', becomes: false },
+        { value: 'is_on', becomes: true },
+      ],
+    },
   });
 });
 
