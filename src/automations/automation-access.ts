@@ -47,11 +47,7 @@ export function checkActionsFor(steps: readonly Step[], of: ActionsOf, ports: Ac
  * Returns the permissions that a plan needs and that a list of permissions lacks, as far as they are known before a run. `author` is who may see
  * the tools and devices of the plan.
  */
-export function permissionsLacking(
-  plan: AutomationPlan,
-  of: AuthorAndAgent,
-  ports: ActionPorts,
-): readonly string[] {
+export function permissionsLacking(plan: AutomationPlan, of: AuthorAndAgent, ports: ActionPorts): readonly string[] {
   return lackingOf(neededPermissions(plan, of, ports).known, of.agent, ports);
 }
 

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../core/json.ts';
 import { resultSchema, TEXT } from '../../tools/definition/define-tool.ts';
 import type { CheckPorts } from '../automation-ports.ts';
 import { deviceName } from '../home-things.ts';
-import type { ValueChange } from './acts.ts';
+import type { Act, ValueChange } from './acts.ts';
 import type { Behaviour, CheckedAutomation } from './behaviour.ts';
 import { type ShownWindow, type WeekTimes, windowsOf } from './week-times.ts';
 

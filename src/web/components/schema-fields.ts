@@ -15,27 +15,42 @@ interface FieldHead {
   readonly fallback?: Json;
 }
 
-/** One field of a form, made from a JSON Schema. */
-export type FormField = FieldHead &
-  (
-    | { readonly kind: 'number'; readonly isWhole: boolean; readonly min?: number; readonly max?: number }
-    | {
-        readonly kind: 'text';
-        readonly isSecret: boolean;
-        readonly isLong: boolean;
-        readonly pattern?: string;
-        readonly minLength?: number;
-        readonly maxLength?: number;
-      }
-    | { readonly kind: 'flag' }
-    | { readonly kind: 'choice'; readonly options: readonly Json[] }
-    | { readonly kind: 'group'; readonly fields: readonly FormField[] }
-    | { readonly kind: 'list'; readonly item: JsonSchema; readonly maxItems?: number }
-    /** A choice between several schemas. */
-    | { readonly kind: 'variant'; readonly options: readonly FormField[] }
-    /** Any JSON value, which the person types as JSON. */
-    | { readonly kind: 'json' }
-  );
+/** One of several values, with its name for people. */
+export interface NamedOption {
+  readonly value: string;
+  readonly title: string;
+}
+
+/** What a field is for: the kind of its value, and what the value may be. */
+export type FieldKind =
+  | { readonly kind: 'number'; readonly isWhole: boolean; readonly min?: number; readonly max?: number }
+  | {
+      readonly kind: 'text';
+      readonly isSecret: boolean;
+      readonly isLong: boolean;
+      readonly pattern?: string;
+      readonly minLength?: number;
+      readonly maxLength?: number;
+    }
+  | { readonly kind: 'flag' }
+  | { readonly kind: 'choice'; readonly options: readonly Json[] }
+  /** A text that stands for something of the home. A text that is none of the options is kept. `none` is what it means without a value. */
+  | { readonly kind: 'named'; readonly options: readonly NamedOption[]; readonly none?: string }
+  /** A time in seconds, which a person writes in seconds, minutes or hours. */
+  | { readonly kind: 'duration' }
+  /** A time of day, `HH:MM`. */
+  | { readonly kind: 'clock' }
+  /** Some of several texts; all of them if there is no value. */
+  | { readonly kind: 'some'; readonly options: readonly NamedOption[] }
+  | { readonly kind: 'group'; readonly fields: readonly FormField[] }
+  | { readonly kind: 'list'; readonly item: JsonSchema; readonly maxItems?: number }
+  /** A choice between several schemas. */
+  | { readonly kind: 'variant'; readonly options: readonly FormField[] }
+  /** Any JSON value, which the person types as JSON. */
+  | { readonly kind: 'json' };
+
+/** One field of a form. */
+export type FormField = FieldHead & FieldKind;
 
 const LONG_TEXT = 200;
 const TYPES = ['string', 'integer', 'number', 'boolean', 'array', 'object'] as const;

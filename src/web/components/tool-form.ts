@@ -5,9 +5,10 @@ import { HubError, messageOf } from '../api/hub-client.ts';
 import type { ToolView } from '../api/hub-types.ts';
 import type { App } from '../app.ts';
 import { text } from '../texts/text.ts';
+import type { FieldProblem } from './field-list.ts';
 import { icon } from './icon.ts';
 import { LightElement, type Stop } from './light-element.ts';
-import type { FieldProblem, FormExample } from './schema-form.ts';
+import type { FormExample } from './schema-form.ts';
 
 /** Shows a form that calls a tool, and the result of the call. */
 export class ToolForm extends LightElement {

@@ -71,6 +71,11 @@ export function approvalText(approval: ApprovalView, devices: readonly DeviceVie
   };
 }
 
+/** Returns what an effect of a call does, such as `Turn off Hall lamp (hall)`, by its target. */
+export function effectWords(target: string, devices: readonly DeviceView[]): string {
+  return targetText([target], devices, { words: WORDS });
+}
+
 /** What a call does to devices, in the language of the page. */
 const WORDS: TargetWords = {
   action: (verb, devices) => {

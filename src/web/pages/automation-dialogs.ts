@@ -1,6 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { isJsonObject } from '../../core/json.ts';
 import { modalDialog } from '../components/dialog.ts';
+import { formValues } from '../components/form-values.ts';
 import { dateTimeWords } from '../components/formatting.ts';
 import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
@@ -33,25 +34,43 @@ abstract class AutomationDialog extends PageElement {
   declare close: () => void;
 }
 
-/** The dialog that says why an automation ran or did not run lately. */
+/** The dialog that says why an automation ran or did not run, lately or at a moment. */
 class AutomationWhy extends AutomationDialog {
   readonly #moments = new RemoteData<MomentView & { readonly traces: readonly MomentView[] }>(() => this.requestUpdate());
 
+  /** The moment that the person asked about. */
+  #moment = '';
+
   protected override connected(): readonly Stop[] {
+    this.#ask('');
+    return super.connected();
+  }
+
+  /** Asks about a moment in the local time of the browser, such as `2026-05-03T18:02`; about what happened lately if it is empty. */
+  #ask(moment: string): void {
+    this.#moment = moment;
+    const at = moment === '' ? {} : { at: new Date(moment).toISOString() };
     void this.#moments.load(async () => {
-      const answer = await this.app.hub.invoke('explain_automation', { agent_id: this.automation.agent_id });
+      const answer = await this.app.hub.invoke('explain_automation', { agent_id: this.automation.agent_id, ...at });
       return answer as unknown as MomentView & { readonly traces: readonly MomentView[] };
     });
-    return super.connected();
+  }
+
+  #momentForm(): TemplateResult {
+    const submit = (event: SubmitEvent) => this.#ask(formValues(event).moment ?? '');
+    return html`<form class="row" @submit=${submit}>
+      <label class="field grow"><span class="label">${text('why.moment')}</span><input type="datetime-local" name="moment" /></label>
+      <button class="button">${text('why.ask')}</button></form>`;
   }
 
   protected override render(): TemplateResult {
     const body = remoteDataView(this.#moments, (first) => {
       const others = first.traces.filter(({ at, cause }) => at !== first.at || cause !== first.cause);
       return html`<p>${whyWords(first, this.names)}</p>
-        ${others.length === 0 ? nothing : html`<h3>${text('why.lately')}</h3><ul class="stack small">${others.map((one) => html`<li>${whyWords(one, this.names)}</li>`)}</ul>`}`;
+        ${others.length === 0 ? nothing : html`<h3>${text(this.#moment === '' ? 'why.lately' : 'why.around')}</h3><ul class="stack small">${others.map((one) => html`<li>${whyWords(one, this.names)}</li>`)}</ul>`}`;
     });
-    return modalDialog({ title: text('why.of', { name: this.automation.name }), onClose: this.close }, body);
+    const content = html`${this.#momentForm()}<div class="stack" aria-live="polite">${body}</div>`;
+    return modalDialog({ title: text('why.of', { name: this.automation.name }), onClose: this.close }, content);
   }
 }
 
@@ -113,7 +132,10 @@ class AutomationVersions extends AutomationDialog {
       params: { agent_id: this.automation.agent_id, version: number },
       label,
     });
-    if (isJsonObject(answer)) this.notify(savedWords(text('versions.brought_back', { number, version: Number(answer.version) }), answer));
+    if (isJsonObject(answer))
+      this.notify(
+        savedWords(text('versions.brought_back', { number, version: Number(answer.version) }), answer, this.app.store.state.devices),
+      );
     // After the notice, which a dialog that has left the page could not show any more.
     this.close();
   }

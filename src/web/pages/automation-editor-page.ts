@@ -1,34 +1,21 @@
+import './automation-form.ts';
 import { html, nothing, type TemplateResult } from 'lit';
-import { type Json, type JsonObject, objectOf, objectsOf, textsOf } from '../../core/json.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { ToolView } from '../api/hub-types.ts';
 import { inputValue } from '../components/form-values.ts';
 import { icon } from '../components/icon.ts';
-import type { Stop } from '../components/light-element.ts';
+import { LightElement, type Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
+import type { FieldPath } from '../components/schema-fields.ts';
 import { text } from '../texts/text.ts';
-import { checkView, type DefinitionView, definitionView, type Finding, type PastRuns, pastView, savedWords } from './automation-views.ts';
+import { AutomationDraft, type Problem, type Reading } from './automation-draft.ts';
+import type { FormHome } from './automation-fields.ts';
+import { answersOf, hiddenPart } from './automation-shape.ts';
+import { checkView, definitionView, type PastRuns, pastView, savedWords } from './automation-views.ts';
 import { namesIn } from './automation-words.ts';
-import { grantsInWords } from './tokens.ts';
-
-/** After the last key, the page waits this many milliseconds before it lets the hub read the text. */
-const PAUSE_MS = 600;
-/** What a new automation begins with. The hub says at its line that there is no such device. */
-const EXAMPLE = { trigger: { type: 'time', at: '07:00' }, actions: [{ tool: 'turn_on_light', params: { device_id: 'DEVICE' } }] };
-
-/** A mistake in the text, in the words of the hub. */
-interface Problem {
-  readonly line: number;
-  readonly message: string;
-}
-
-/** What `hub:convert_automation` makes of a text. */
-interface Reading {
-  readonly text: string;
-  readonly config?: JsonObject;
-  readonly problems: readonly Problem[];
-  readonly lacks: readonly string[];
-  readonly view?: DefinitionView;
-}
+import { type Finding, findingsIn } from './finding-words.ts';
+import { grantInWords } from './tokens.ts';
 
 /** What is known about a draft before it lives. */
 interface Checked {
@@ -37,27 +24,26 @@ interface Checked {
   readonly past: PastRuns | undefined;
 }
 
-/** Page on which an automation is written as text: with the mistakes at their lines, what it would do, and what may go wrong with it. */
+type Way = 'form' | 'text';
+
+/** Page on which an automation is written, by a form or as text: with its mistakes, what it would do and be allowed, and what may go wrong with it. */
 export class AutomationEditorPage extends PageElement {
-  readonly #reading = new RemoteData<Reading>(() => this.requestUpdate());
   readonly #checked = new RemoteData<Checked>(() => this.requestUpdate());
-  #text = '';
+  #draft: AutomationDraft | undefined;
   #name = '';
-  #permissions: readonly string[] = [];
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #way: Way = 'form';
   #isSaving = false;
 
   protected override connected(): readonly Stop[] {
-    return [...super.connected(), () => clearTimeout(this.#timer)];
+    return [...super.connected(), () => this.#draft?.stop()];
   }
 
   protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
     if (!changes.has('params')) return;
-    const { id } = this.params;
+    this.#draft ??= new AutomationDraft(this.app.hub, () => this.requestUpdate());
     this.#checked.reset();
-    this.#reading.reset();
-    this.#permissions = [];
-    void this.#reading.load(() => this.#begin(id));
+    this.#way = 'form';
+    void this.#draft.begin(this.params.id);
   }
 
   protected override render(): TemplateResult {
@@ -66,19 +52,22 @@ export class AutomationEditorPage extends PageElement {
       <header class="page-head"><div>
         <a class="back" href="#/automations">${icon('back')}${text('automations.title')}</a>
         <h1>${id === undefined ? text('editor.new') : text('editor.edit_thing', { name: id })}</h1><p>${text('editor.about')}</p></div></header>
-      <div class="columns">
-        <section class="card stack" aria-label=${text('editor.text')}>
-          ${id === undefined ? this.#nameField() : nothing}
-          ${this.#textField()}
-          <p class="row"><button type="button" class="button" ?disabled=${!this.#isReadable || this.#checked.isLoading} @click=${() => this.#check()}>${icon('shield')}${text('editor.check')}</button>
-            <button type="button" class="button primary" ?disabled=${!this.#isReadable || this.#isSaving} @click=${() => void this.#save()}>${text('editor.save')}</button></p>
-        </section>
-        <div class="stack">
-          ${remoteDataView(this.#reading, (reading) => this.#meaning(reading))}
-          ${remoteDataView(this.#checked, ({ conflicts, past }) => html`${checkView(conflicts)} ${past ? pastView(past) : nothing}`)}
-        </div>
-      </div>
+      <div class="columns">${this.#draft ? this.#columns(this.#draft) : nothing}</div>
     `;
+  }
+
+  #columns(draft: AutomationDraft): TemplateResult {
+    const isSaveable = this.#isNamed && !this.#isSaving && draft.problems.length === 0;
+    return html`<section class="card stack" aria-label=${text('editor.automation')}>
+        ${this.params.id === undefined ? this.#nameField() : nothing}
+        ${draft.reading.value === undefined ? nothing : this.#editor(draft)}
+        <p class="row"><button type="button" class="button" ?disabled=${!isSaveable || this.#checked.isLoading} @click=${() => void this.#check(draft)}>${icon('shield')}${text('editor.check')}</button>
+          <button type="button" class="button primary" ?disabled=${!isSaveable} @click=${() => void this.#save(draft)}>${text('editor.save')}</button></p>
+      </section>
+      <div class="stack">
+        ${remoteDataView(draft.reading, (reading) => this.#meaning(draft, reading))}
+        ${remoteDataView(this.#checked, ({ conflicts, past }) => html`${checkView(conflicts, this.app.store.state.devices)} ${past ? pastView(past) : nothing}`)}
+      </div>`;
   }
 
   #nameField(): TemplateResult {
@@ -90,121 +79,177 @@ export class AutomationEditorPage extends PageElement {
       <input maxlength="64" autocomplete="off" .value=${this.#name} @input=${change} /></label>`;
   }
 
-  /** Returns the text with the numbers of its lines. Lines with a mistake are marked, and the mistakes stand below. */
-  #textField(): TemplateResult {
-    const lines = this.#text.split('\n');
-    const problems = this.#problems;
-    const wrong = new Set(problems.map(({ line }) => line));
-    return html`<div class="field"><label class="label" for="automation-text">${text('editor.text')}</label>
-      <div class="code-editor">
-        <ol class="code-lines" aria-hidden="true">${lines.map((_line, index) => html`<li class=${wrong.has(index + 1) ? 'wrong' : ''}>${index + 1}</li>`)}</ol>
-        <textarea id="automation-text" rows=${lines.length + 1} wrap="off" spellcheck="false" autocapitalize="off" .value=${this.#text}
-          aria-invalid=${problems.length > 0} aria-describedby="automation-problems" @input=${(event: Event) => this.#write(inputValue(event))}></textarea>
-      </div>
-      <ul id="automation-problems" class="problems" aria-live="polite">${problems.map(
-        ({ line, message }) =>
-          html`<li class="error"><button type="button" class="link" @click=${() => this.#goTo(line)}>${text('editor.line', { line })}</button> ${message}</li>`,
-      )}</ul></div>`;
+  /** The form, or the text where a person wants it or the form does not show all. */
+  #editor(draft: AutomationDraft): TemplateResult {
+    const { config } = draft;
+    const home = this.#home(draft, config ?? {});
+    const hidden = config && hiddenPart(config, home);
+    const isForm = this.#way === 'form' && config !== undefined && hidden === undefined;
+    const change = (next: JsonObject) => {
+      this.#checked.reset();
+      draft.change(next);
+    };
+    return html`${this.#wayChoice(draft, { isForm, hidden })}
+      ${
+        isForm
+          ? html`<atmo-automation-form class="stack" .app=${this.app} .config=${config} .home=${home} .problems=${draft.problems}
+              .change=${change} .learn=${(tool: ToolView) => draft.learn(tool)}></atmo-automation-form>`
+          : html`<atmo-automation-text .text=${draft.text} .problems=${draft.problems} .write=${(written: string) => this.#write(draft, written)}></atmo-automation-text>`
+      }`;
   }
 
-  /** Shows what the text means, and what the automation would be allowed. */
-  #meaning({ view, lacks }: Reading): TemplateResult {
-    const { devices } = this.app.store.state;
-    const names = namesIn(devices);
-    const allowed = grantsInWords([...this.#permissions, ...lacks], devices);
+  #wayChoice(
+    draft: AutomationDraft,
+    { isForm, hidden }: { readonly isForm: boolean; readonly hidden: FieldPath | undefined },
+  ): TemplateResult {
+    const isReadable = draft.config !== undefined;
+    return html`<div class="tabs" role="group" aria-label=${text('editor.way')}>
+        <button type="button" aria-pressed=${isForm} ?disabled=${!isForm && (!isReadable || hidden !== undefined)} @click=${() => this.#choose('form')}>${text('editor.form')}</button>
+        <button type="button" aria-pressed=${!isForm} @click=${() => void this.#toText(draft)}>${text('editor.text')}</button></div>
+      ${hidden === undefined ? nothing : html`<p class="quiet small" role="status">${text('editor.not_in_form', { what: placeWords(hidden) })}</p>`}`;
+  }
+
+  #choose(way: Way): void {
+    this.#way = way;
+    this.requestUpdate();
+  }
+
+  async #toText(draft: AutomationDraft): Promise<void> {
+    if (await draft.toText()) this.#choose('text');
+  }
+
+  #write(draft: AutomationDraft, written: string): void {
+    // Who writes text goes on writing text, also where the form could show it by now.
+    this.#way = 'text';
+    this.#checked.reset();
+    draft.write(written);
+  }
+
+  /** Shows what the automation means, and what it would be allowed. */
+  #meaning(draft: AutomationDraft, { view }: Reading): TemplateResult {
+    const names = namesIn(this.app.store.state.devices);
     return html`<section class="card stack" aria-label=${text('editor.does')}><h2>${text('editor.does')}</h2>
       ${
         view === undefined
           ? html`<p class="quiet">${text('editor.not_readable')}</p>`
           : html`<dl class="facts">
         ${definitionView(view, names)}
-        <dt>${text('editor.allowed')}</dt><dd><ul>${allowed.map((one) => html`<li>${one}</li>`)}</ul></dd></dl>`
+        <dt>${text('editor.allowed')}</dt><dd>${this.#permissions(draft)}</dd></dl>`
       }
     </section>`;
   }
 
-  /** The mistakes of the text as it is; none while the hub reads it. */
-  get #problems(): readonly Problem[] {
-    const { value } = this.#reading;
-    return value?.text === this.#text ? value.problems : [];
+  /** The permissions, each in words. Those that it does not need can be taken away. */
+  #permissions(draft: AutomationDraft): TemplateResult {
+    const { devices } = this.app.store.state;
+    const unneeded = draft.reading.value?.unneeded ?? [];
+    return html`<ul class="grant-list">${draft.permissions.map(
+      (permission) => html`<li class="row"><span class="grow">${grantInWords(permission, devices)} <code>${permission}</code></span>
+        ${
+          unneeded.includes(permission)
+            ? html`<span class="chip">${text('editor.unneeded')}</span>
+              <button type="button" class="button small plain" aria-label=${text('tokens.take_out', { grant: permission })} @click=${() => draft.takeAway([permission])}>${icon('close')}</button>`
+            : nothing
+        }</li>`,
+    )}</ul>
+    ${unneeded.length > 1 ? html`<button type="button" class="button small" @click=${() => draft.takeAway(unneeded)}>${text('editor.take_unneeded')}</button>` : nothing}`;
   }
 
-  get #isReadable(): boolean {
-    const { value, isLoading } = this.#reading;
-    const isNamed = this.params.id !== undefined || this.#name !== '';
-    return isNamed && !isLoading && value?.text === this.#text && value.config !== undefined && value.problems.length === 0;
+  get #isNamed(): boolean {
+    return this.params.id !== undefined || this.#name !== '';
   }
 
-  #write(written: string): void {
-    this.#text = written;
-    this.#checked.reset();
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#reading.load(() => this.#read({ text: written })), PAUSE_MS);
+  #home(draft: AutomationDraft, config: JsonObject): FormHome {
+    const { devices, readings } = this.app.store.state;
+    return {
+      ...draft.household,
+      sensors: devices.flatMap((device) => device.readings.map(({ id, title }) => ({ value: id, title }))),
+      devices: devices.map(({ id, name }) => ({ value: id, title: name })),
+      reading: (id) => readings.get(id),
+      tool: (name) => draft.tool(name),
+      answers: answersOf(config, (name, answer) => text('form.answer_is', { name, answer })),
+    };
+  }
+
+  async #check(draft: AutomationDraft): Promise<void> {
+    await draft.settled();
+    const { definition } = draft;
+    if (definition) void this.#checked.load(() => this.#loadChecked(definition));
+  }
+
+  async #loadChecked({ config, permissions }: NonNullable<AutomationDraft['definition']>): Promise<Checked> {
+    const { hub } = this.app;
+    const name = this.params.id?.split('/').at(-1);
+    const [checked, past] = await Promise.all([
+      hub.invoke('hub:check_automation', { config, permissions, ...(name !== undefined && { name }) }),
+      // The past of the house is shown only to those who may look at it. What may go wrong is told in any case.
+      hub.invoke('replay_automation', { config, permissions }).catch(() => undefined),
+    ]);
+    return {
+      conflicts: findingsIn(checked),
+      past: past as unknown as PastRuns | undefined,
+    };
+  }
+
+  async #save(draft: AutomationDraft): Promise<void> {
+    this.#isSaving = true;
+    await draft.settled();
+    if (draft.definition) await this.#saveAs(draft.definition);
+    this.#isSaving = false;
     this.requestUpdate();
   }
 
-  /** Writes the text of an automation as it is now, or of an example. */
-  async #begin(id: string | undefined): Promise<Reading> {
-    const present =
-      id === undefined ? { config: EXAMPLE } : ((await this.app.hub.invoke('show_automation', { agent_id: id })) as JsonObject);
-    this.#permissions = textsOf(objectOf(present).permissions);
-    const reading = await this.#read({ config: present.config ?? {} });
-    this.#text = reading.text;
-    return reading;
-  }
-
-  async #read(source: { readonly text: string } | { readonly config: Json }): Promise<Reading> {
-    return (await this.app.hub.invoke('hub:convert_automation', { ...source, permissions: [...this.#permissions] })) as unknown as Reading;
-  }
-
-  #check(): void {
-    const { config, permissions } = this.#draft;
+  async #saveAs(definition: NonNullable<AutomationDraft['definition']>): Promise<void> {
     const { id } = this.params;
-    void this.#checked.load(async () => {
-      const { hub } = this.app;
-      const name = id?.split('/').at(-1);
-      const [checked, past] = await Promise.all([
-        hub.invoke('hub:check_automation', { config, permissions, ...(name !== undefined && { name }) }),
-        // The past of the house is shown only to those who may look at it. What may go wrong is told in any case.
-        hub.invoke('replay_automation', { config, permissions }).catch(() => undefined),
-      ]);
-      return {
-        conflicts: objectsOf((checked as JsonObject).conflicts) as unknown as Finding[],
-        past: past as unknown as PastRuns | undefined,
-      };
-    });
-  }
-
-  /** What would be saved: the configuration with all permissions that it needs. */
-  get #draft(): { readonly config: JsonObject; readonly permissions: string[] } {
-    const { config = {}, lacks = [] } = this.#reading.value ?? {};
-    return { config, permissions: [...this.#permissions, ...lacks] };
-  }
-
-  async #save(): Promise<void> {
-    const { id } = this.params;
-    this.#isSaving = true;
     const label = text('editor.save_thing', { name: id ?? this.#name });
     const call =
       id === undefined
-        ? { tool: 'spawn_agent', params: { agent_type: 'automation', name: this.#name, ...this.#draft }, label }
-        : { tool: 'edit_automation', params: { agent_id: id, ...this.#draft }, label };
+        ? { tool: 'spawn_agent', params: { agent_type: 'automation', name: this.#name, ...definition }, label }
+        : { tool: 'edit_automation', params: { agent_id: id, ...definition }, label };
     const answer = await this.callTool(call);
-    this.#isSaving = false;
-    this.requestUpdate();
     if (answer === undefined) return;
-    this.notify(savedWords(text('editor.saved', { name: id ?? this.#name }), answer));
+    this.notify(savedWords(text('editor.saved', { name: id ?? this.#name }), answer, this.app.store.state.devices));
     this.app.router.go('automations');
+  }
+}
+
+customElements.define('atmo-page-automation-editor', AutomationEditorPage);
+
+/** Returns where something stands in the text, such as `actions › 2 › while`. Places in lists count from 1. */
+function placeWords(path: FieldPath): string {
+  return path.map((key) => (typeof key === 'number' ? key + 1 : key)).join(' › ');
+}
+
+/** An automation as text with the numbers of its lines. Lines with a mistake are marked, and the mistakes stand below. */
+class AutomationText extends LightElement {
+  static override properties = { text: { attribute: false }, problems: { attribute: false }, write: { attribute: false } };
+  declare text: string;
+  declare problems: readonly Problem[];
+  declare write: (text: string) => void;
+
+  protected override render(): TemplateResult {
+    const lines = this.text.split('\n');
+    const wrong = new Set(this.problems.map(({ line }) => line));
+    return html`<div class="field"><label class="label" for="automation-text">${text('editor.text')}</label>
+      <div class="code-editor">
+        <ol class="code-lines" aria-hidden="true">${lines.map((_line, index) => html`<li class=${wrong.has(index + 1) ? 'wrong' : ''}>${index + 1}</li>`)}</ol>
+        <textarea id="automation-text" rows=${lines.length + 1} wrap="off" spellcheck="false" autocapitalize="off" .value=${this.text}
+          aria-invalid=${this.problems.length > 0} aria-describedby="automation-problems" @input=${(event: Event) => this.write(inputValue(event))}></textarea>
+      </div>
+      <ul id="automation-problems" class="problems" aria-live="polite">${this.problems.map(
+        ({ line, message }) =>
+          html`<li class="error"><button type="button" class="link" @click=${() => this.#goTo(line)}>${text('editor.line', { line })}</button> ${message}</li>`,
+      )}</ul></div>`;
   }
 
   /** Selects a line of the text. */
   #goTo(line: number): void {
     const field = this.querySelector('textarea');
-    const before = this.#text.split('\n').slice(0, line - 1);
-    const start = before.reduce((sum, one) => sum + one.length + 1, 0);
+    const lines = this.text.split('\n');
+    const start = lines.slice(0, line - 1).reduce((sum, one) => sum + one.length + 1, 0);
     field?.focus();
-    field?.setSelectionRange(start, start + (this.#text.split('\n')[line - 1]?.length ?? 0));
+    field?.setSelectionRange(start, start + (lines[line - 1]?.length ?? 0));
   }
 }
 
-customElements.define('atmo-page-automation-editor', AutomationEditorPage);
+customElements.define('atmo-automation-text', AutomationText);

@@ -10,8 +10,9 @@ import type { Stop } from '../components/light-element.ts';
 import { PageElement } from '../components/page-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
 import { text, textWith } from '../texts/text.ts';
-import { checkView, type DefinitionView, definitionView, type Finding, type PastRuns, pastView } from './automation-views.ts';
+import { checkView, type DefinitionView, definitionView, type PastRuns, pastView } from './automation-views.ts';
 import { type Difference, differenceWords, namesIn } from './automation-words.ts';
+import type { Finding } from './finding-words.ts';
 import { grantsInWords } from './tokens.ts';
 
 /** An automation that an agent proposes, as `list_automation_proposals` returns it. */
@@ -38,6 +39,9 @@ interface ProposalView extends DefinitionView {
   /** Absent if the hub could not check it. */
   readonly conflicts?: readonly Finding[];
 }
+
+/** Number of proposals whose past month is played without being asked for. The hub plays few in a row for one caller. */
+const MAX_PLAYED = 3;
 
 /** The automations that agents propose, which a person accepts or declines. Shows nothing if there are none. */
 class AutomationProposals extends PageElement {
@@ -82,14 +86,14 @@ class AutomationProposals extends PageElement {
         <dt>${text('editor.allowed')}</dt><dd><ul>${grantsInWords(permissions, devices).map((one) => html`<li>${one}</li>`)}</ul></dd>
         <dt>${text('proposals.open_until')}</dt><dd>${dateTimeWords(endsAt)}</dd>
       </dl>
-      ${conflicts ? checkView(conflicts) : html`<p>${text('proposals.not_checked')}</p>`} ${this.#pastOf(proposal)} ${this.#answers(proposal)}
+      ${conflicts ? checkView(conflicts, devices) : html`<p>${text('proposals.not_checked')}</p>`} ${this.#pastOf(proposal)} ${this.#answers(proposal)}
     </article>`;
   }
 
   #pastOf(proposal: ProposalView): TemplateResult {
     const past = this.#past.get(proposal.hash);
     if (past) return remoteDataView(past, pastView);
-    return html`<p><button type="button" class="button small" @click=${() => this.#replay(proposal)}>${icon('clock')}${text('proposals.past')}</button></p>`;
+    return html`<p><button type="button" class="button small" @click=${() => void this.#replay(proposal)}>${icon('clock')}${text('proposals.past')}</button></p>`;
   }
 
   #answers(proposal: ProposalView): TemplateResult {
@@ -135,11 +139,19 @@ class AutomationProposals extends PageElement {
     this.#load();
   }
 
-  #replay({ hash, config, permissions }: ProposalView): void {
+  async #replay({ hash, config, permissions }: ProposalView): Promise<void> {
     const past = new RemoteData<PastRuns>(() => this.requestUpdate());
     this.#past.set(hash, past);
     const draft = { config, permissions: [...permissions] };
-    void past.load(async () => (await this.app.hub.invoke('replay_automation', draft)) as unknown as PastRuns);
+    await past.load(async () => (await this.app.hub.invoke('replay_automation', draft)) as unknown as PastRuns);
+  }
+
+  /** Plays the past month of the first proposals, one after the other, as the hub does. */
+  async #replayFirst(): Promise<void> {
+    const open = (this.#proposals.value ?? []).filter(({ state, beyond = [] }) => state === 'open' && beyond.length === 0);
+    for (const proposal of open.slice(0, MAX_PLAYED)) {
+      if (!this.#past.has(proposal.hash)) await this.#replay(proposal);
+    }
   }
 
   #load(): void {
@@ -147,7 +159,7 @@ class AutomationProposals extends PageElement {
       const answer = await this.app.hub.invoke('list_automation_proposals');
       return objectsOf((answer as { readonly proposals?: unknown } | null)?.proposals) as unknown as readonly ProposalView[];
     };
-    void this.#proposals.load(question);
+    void this.#proposals.load(question).then(() => this.#replayFirst());
   }
 }
 

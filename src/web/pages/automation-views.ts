@@ -1,8 +1,10 @@
 import { html, nothing, type TemplateResult } from 'lit';
-import { type Json, objectOf, objectsOf } from '../../core/json.ts';
+import type { Json } from '../../core/json.ts';
+import type { DeviceView } from '../api/hub-types.ts';
 import { dateTimeWords } from '../components/formatting.ts';
 import { hasText, text } from '../texts/text.ts';
 import { type AutomationView, actionWords, conditionWords, type HomeNames, triggerWords } from './automation-words.ts';
+import { type Finding, findingsIn, findingWords, fixWords, timelineWords } from './finding-words.ts';
 
 const MAX_RUNS = 20;
 
@@ -14,21 +16,6 @@ export function definitionView({ triggers, conditions, actions }: DefinitionView
   return html`<dt>${text('automations.when')}</dt><dd><ul>${triggers.map((one) => html`<li>${triggerWords(one, names)}</li>`)}</ul></dd>
     ${conditions.length === 0 ? nothing : html`<dt>${text('automations.if')}</dt><dd><ul>${conditions.map((one) => html`<li>${conditionWords(one, names)}</li>`)}</ul></dd>`}
     <dt>${text('automations.what')}</dt><dd><ul>${actions.map((one) => html`<li>${actionWords(one, names)}</li>`)}</ul></dd>`;
-}
-
-/** Something that may go wrong with an automation, as `hub:check_automation` returns it. */
-export interface Finding {
-  readonly kind: string;
-  /** `warning`: whenever it runs. `note`: depending on what comes together. */
-  readonly severity: 'warning' | 'note';
-  readonly automations: readonly { readonly agent_id: string; readonly name: string }[];
-  readonly timeline: readonly {
-    readonly agent_id: string;
-    readonly does: string;
-    readonly windows: readonly { readonly days: readonly string[]; readonly from: string; readonly to: string }[];
-  }[];
-  readonly sentence: string;
-  readonly fix: string;
 }
 
 /** When an automation would have run, as `replay_automation` returns it. */
@@ -43,32 +30,27 @@ export interface PastRuns {
 }
 
 /** Returns a message about a saved automation, such as `evening is saved.`, with the findings that the hub answered about it. */
-export function savedWords(done: string, answer: Json): string {
-  const found = objectsOf(objectOf(answer).conflicts) as unknown as readonly Finding[];
+export function savedWords(done: string, answer: Json, devices: readonly DeviceView[]): string {
+  const found = findingsIn(answer);
   if (found.length === 0) return done;
-  return text('check.after', { done, count: found.length, what: found.map(({ sentence }) => sentence).join(' ') });
+  return text('check.after', { done, count: found.length, what: found.map((one) => findingWords(one, devices)).join(' ') });
 }
 
 /** Returns what may go wrong: each finding with the other automations, the times at which each acts, and what to do. */
-export function checkView(findings: readonly Finding[]): TemplateResult {
+export function checkView(findings: readonly Finding[], devices: readonly DeviceView[]): TemplateResult {
   return html`<section class="card stack" role="status" aria-label=${text('check.title')}><h2>${text('check.title')}</h2>
-    ${findings.length === 0 ? html`<p>${text('check.nothing')}</p>` : html`<ul class="stack">${findings.map(findingView)}</ul>`}</section>`;
+    ${findings.length === 0 ? html`<p>${text('check.nothing')}</p>` : html`<ul class="stack">${findings.map((one) => findingView(one, devices))}</ul>`}</section>`;
 }
 
-function findingView({ kind, severity, automations, timeline, sentence, fix }: Finding): TemplateResult {
+function findingView(finding: Finding, devices: readonly DeviceView[]): TemplateResult {
+  const { kind, severity, automations, timeline } = finding;
   const key = `check.kind_${kind}`;
   const nameOf = (id: string) => automations.find(({ agent_id: one }) => one === id)?.name ?? id;
+  const lines = timeline.map((entry) => ({ id: entry.agent_id, words: timelineWords(entry, devices) }));
   return html`<li class="stack small">
-    <p class="row"><span class="chip ${severity === 'warning' ? 'bad' : ''}">${hasText(key) ? text(key) : kind}</span><span>${sentence}</span></p>
-    ${timeline.map(
-      ({ agent_id: id, does, windows }) =>
-        html`<p class="quiet"><bdi>${nameOf(id)}</bdi>: ${does}${windows.length === 0 ? nothing : html`, ${windows.map(windowWords).join('; ')}`}</p>`,
-    )}
-    <p>${text('check.fix', { fix })}</p></li>`;
-}
-
-function windowWords({ days, from, to }: Finding['timeline'][number]['windows'][number]): string {
-  return `${days.join(', ')} ${from}–${to}`;
+    <p class="row"><span class="chip ${severity === 'warning' ? 'bad' : ''}">${hasText(key) ? text(key) : kind}</span><span>${findingWords(finding, devices)}</span></p>
+    ${lines.map(({ id, words }) => (words === '' ? nothing : html`<p class="quiet"><bdi>${nameOf(id)}</bdi>: ${words}</p>`))}
+    <p>${text('check.fix', { fix: fixWords(finding) })}</p></li>`;
 }
 
 /** Returns when an automation would have run in the past month. */

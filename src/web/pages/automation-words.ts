@@ -1,4 +1,4 @@
-import type { Json } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { DeviceView, ReadingView } from '../api/hub-types.ts';
 import { humanWords, readingName, valueWords } from '../components/formatting.ts';
 import { hasText, languageTag, text } from '../texts/text.ts';
@@ -76,6 +76,9 @@ export interface ActionView {
   readonly device_id?: string;
   readonly device_ids?: readonly string[];
   readonly area?: string;
+  /** The other parameters of a call, with their units. Absent where they are not shown, because a parameter may be a secret. */
+  readonly params?: JsonObject;
+  readonly units?: Readonly<Record<string, string>>;
   readonly type?: 'wait' | 'wait_until' | 'choose' | 'repeat' | 'parallel' | 'set_flag' | 'notify' | 'ask';
   readonly seconds?: number;
   readonly timeout_seconds?: number;
@@ -261,7 +264,8 @@ const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
 const MONDAY_MS = Date.UTC(2024, 0, 1);
 const DAY_MS = 86_400_000;
 
-function dayWords(days: readonly string[] | undefined): string {
+/** Returns days of the week in words; `every day` for all of them. */
+export function dayWords(days: readonly string[] | undefined): string {
   if (!days || days.length === WEEKDAYS.length) return text('automations.every_day');
   const format = new Intl.DateTimeFormat(languageTag(), { weekday: 'short', timeZone: 'UTC' });
   return days.map((day) => format.format(MONDAY_MS + WEEKDAYS.indexOf(day) * DAY_MS)).join(', ');
@@ -306,11 +310,21 @@ function toPersonWords(key: 'notify' | 'ask', { person }: ActionView, said: Json
   return text(`automations.${key}`, { person, words });
 }
 
-function callWords({ tool = '', title, device_id: device, device_ids: devices = [], area }: ActionView, names: HomeNames): string {
+function callWords(step: ActionView, names: HomeNames): string {
+  const { tool = '', title, device_id: device, device_ids: devices = [], area, params = {}, units = {} } = step;
   const what = title ?? humanWords(tool.replace(/^[a-z0-9_]+:|@.*$/g, ''));
   const targets = [...(device === undefined ? [] : [device]), ...devices].map(names.device);
   const where = [...targets, ...(area === undefined ? [] : [area])].join(', ');
-  return where === '' ? what : `${what}: ${where}`;
+  const values = Object.entries(params).map(([name, value]) => `${readingName(name)} ${paramWords(value, units[name])}`);
+  const call = where === '' ? what : `${what}: ${where}`;
+  return values.length === 0 ? call : `${call} (${values.join(', ')})`;
+}
+
+/** Returns the value of a parameter. What a run computes is shown as the expression has it. */
+function paramWords(value: Json, unit: string | undefined): string {
+  const [[kind, reference] = []] = isJsonObject(value) ? Object.entries(value) : [];
+  const words = kind === 'expr' && typeof reference === 'string' ? reference : valueWords(value);
+  return unit === undefined ? words : `${words} ${unit}`;
 }
 
 function chooseWords({ options = [], otherwise = [] }: ActionView, names: HomeNames): string {

@@ -58,6 +58,11 @@ export function isRegistered({ id, metadata }: ToolView): boolean {
   return isAgentMade(metadata) || id.startsWith('custom:');
 }
 
+/** Returns the name by which calls mean a tool in the version that the hub prefers. */
+export function nameOf({ id }: ToolView): string {
+  return id.replace(/@.*$/, '');
+}
+
 /** Returns whether an agent made the tool. */
 export function isAgentMade(metadata: ToolView['metadata']): boolean {
   return metadata?.created_by === 'agent';

@@ -113,29 +113,20 @@ describe.skipIf(!HAS_CHROMIUM)(`what is undone and what runs by itself${HAS_CHRO
   describe('an automation', () => {
     const card = () => opened.page.getByRole('region', { name: 'evening', exact: true });
 
-    test('is written as text: a mistake stands at its line, and once it is mended the page says what it means and may go wrong', async () => {
+    const field = (name: string) => opened.page.getByLabel(new RegExp(`^${name}( required)?$`));
+    const does = () => opened.page.getByRole('region', { name: 'What it does' });
+
+    test('is written with a form: what is missing stands at its field, the page says what it means and may go wrong, and what is saved runs', async () => {
       await opened.show('new-automation');
       await opened.page.getByRole('textbox', { name: 'Name' }).fill('evening');
-      const text = opened.page.getByRole('textbox', { name: 'Text (YAML)' });
-      await opened.page.getByRole('button', { name: /^Line \d+$/ }).waitFor();
-      const written = (device: string) =>
-        [
-          'trigger:',
-          '  type: time',
-          '  at: "19:30"',
-          'actions:',
-          '  - tool: turn_on_light',
-          '    params:',
-          `      device_id: ${device}`,
-          '',
-        ].join('\n');
-      await text.fill(written('living-room-lmap'));
-      const problem = opened.page.getByRole('listitem').filter({ hasText: 'living-room-lmap' });
-      await problem.getByRole('button', { name: 'Line 7' }).waitFor();
+      await field('Time').fill('19:30');
+      await button('Add another time or event').click();
+      await field('Kind 2').selectOption('somebody comes or leaves');
+      await opened.page.getByText('Please fill this in.').waitFor();
       expect(await button('Save').isDisabled()).toBe(true);
-      expect(await opened.barriers()).toEqual([]);
-      await text.fill(written('living-room-lamp'));
-      await opened.page.getByRole('region', { name: 'What it does' }).getByText(`Turn on a light: ${LAMP}`).waitFor();
+      await opened.page.getByRole('searchbox', { name: 'What should it do?' }).fill('turn on the living room lamp');
+      await opened.page.getByRole('button', { name: /matter:living_room_lamp_turn_on$/ }).click();
+      await does().getByText('the first person comes home').waitFor();
       await button('Check it').click();
       await opened.page.getByRole('status', { name: 'What may go wrong' }).getByText('Nothing was found.').waitFor();
       await opened.page
@@ -145,18 +136,38 @@ describe.skipIf(!HAS_CHROMIUM)(`what is undone and what runs by itself${HAS_CHRO
       expect(await opened.barriers()).toEqual([]);
       await button('Save').click();
       await card().getByText('every day at 19:30').waitFor();
+      await world.device(LAMP).set('light', 'OnOff', 'OnOff', false);
+      await world.hub.result('set_presence', { person: 'owner', presence: 'away' });
+      await world.hub.result('set_presence', { person: 'owner', presence: 'home' });
+      await expect.poll(isOn).toBe(true);
     });
 
-    test('is edited in place, which makes a version that can be taken back', async () => {
+    test('is edited as text: a mistake stands at its line, and a permission that it no longer needs is taken away', async () => {
       await card().getByRole('link', { name: 'Edit' }).click();
+      await expect.poll(() => field('Time').inputValue()).toBe('19:30');
+      await button('Text (YAML)').click();
       const text = opened.page.getByRole('textbox', { name: 'Text (YAML)' });
       await expect.poll(() => text.inputValue()).toContain('19:30');
-      await text.fill((await text.inputValue()).replace('19:30', '20:15'));
+      const written = (tool: string) => `trigger:\n  - type: time\n    at: "20:15"\nactions:\n  - tool: ${tool}\n`;
+      expect(await text.inputValue()).toContain('presence');
+      await text.fill(written('matter:living_room_lamp_turn_onn'));
+      const problem = opened.page.getByRole('listitem').filter({ hasText: 'living_room_lamp_turn_onn' });
+      await problem.getByRole('button', { name: 'Line 5' }).waitFor();
+      expect(await button('Save').isDisabled()).toBe(true);
+      await text.fill(written('matter:living_room_lamp_turn_on'));
+      await button('Take out presence:read').click();
+      await does().getByText('presence:read').waitFor({ state: 'detached' });
+      expect(await opened.barriers()).toEqual([]);
       await button('Save').click();
       await card().getByText('every day at 20:15').waitFor();
+      const { permissions } = await world.hub.result('show_automation', { agent_id: 'evening' });
+      expect(permissions).toEqual(['device:control:living-room-lamp']);
+    });
+
+    test('has versions, of which an earlier one is brought back', async () => {
       await card().getByRole('button', { name: 'Versions' }).click();
       const dialog = opened.page.getByRole('dialog');
-      await dialog.getByText('trigger › at: 19:30 → 20:15').waitFor();
+      await dialog.getByText('trigger › 0 › at: 19:30 → 20:15').waitFor();
       expect(await opened.barriers()).toEqual([]);
       await dialog.getByRole('button', { name: 'Bring back version 1 of evening' }).click();
       await dialog.getByText('Version 1 instead of 2? A run in progress stops.').waitFor();
@@ -165,11 +176,18 @@ describe.skipIf(!HAS_CHROMIUM)(`what is undone and what runs by itself${HAS_CHRO
       await card().getByText('every day at 19:30').waitFor();
     });
 
-    test('says why it did not run', async () => {
+    test('says why it did not run, lately and at a moment', async () => {
       await card().getByRole('button', { name: 'Why' }).click();
       const dialog = opened.page.getByRole('dialog', { name: 'Why evening ran or not' });
       await dialog
-        .getByText(/^It (was not set off|did not run) at .* because /)
+        .getByText(/^It ran at .*: all its steps were done\.$/)
+        .first()
+        .waitFor();
+      const hourAgo = new Date(Date.now() - 60_000 * (60 + new Date().getTimezoneOffset()));
+      await dialog.getByLabel('At this time (empty: lately)').fill(hourAgo.toISOString().slice(0, 16));
+      await dialog.getByRole('button', { name: 'Ask why' }).click();
+      await dialog
+        .getByText(/^It (was not set off|did not run) .* because /)
         .first()
         .waitFor();
       expect(await opened.barriers()).toEqual([]);
@@ -185,8 +203,8 @@ describe.skipIf(!HAS_CHROMIUM)(`what is undone and what runs by itself${HAS_CHRO
       name: 'welcome',
       sentence: 'It greets you with light.',
       config: {
-        trigger: { type: 'presence', becomes: 'home', person: 'owner' },
-        actions: [{ tool: 'turn_on_light', params: { device_id: 'living-room-lamp' } }],
+        trigger: { type: 'presence', becomes: 'away', person: 'owner' },
+        actions: [{ tool: 'living_room_lamp_set_brightness', params: { brightness: 40 } }],
       },
       permissions,
     };
@@ -199,15 +217,20 @@ describe.skipIf(!HAS_CHROMIUM)(`what is undone and what runs by itself${HAS_CHRO
     expect(await response.json()).toMatchObject({ status: 'success' });
     const card = opened.page.getByRole('article', { name: 'Proposal welcome' });
     await card.getByText('In the words of claude, not of the hub:').waitFor();
-    await card.getByText('owner comes home').waitFor();
+    await card.getByText('owner leaves').waitFor();
+    await card.getByText(/\(Brightness 40 %\)$/).waitFor();
     await card.getByText('Nothing was found.').waitFor();
+    await card
+      .getByRole('status', { name: 'In the past month' })
+      .getByText(/It would have run/)
+      .waitFor();
     expect(await opened.barriers()).toEqual([]);
     await opened.decide(card.getByRole('button', { name: 'Accept' }));
     await notice('welcome runs from now on.').waitFor();
     await card.waitFor({ state: 'detached' });
+    await world.hub.result('set_presence', { person: 'owner', presence: 'home' });
     await world.device(LAMP).set('light', 'OnOff', 'OnOff', false);
     await world.hub.result('set_presence', { person: 'owner', presence: 'away' });
-    await world.hub.result('set_presence', { person: 'owner', presence: 'home' });
     await expect.poll(isOn).toBe(true);
   });
 

@@ -1,0 +1,179 @@
+import '../components/field-list.ts';
+import './tool-choice.ts';
+import { html, nothing, type TemplateResult } from 'lit';
+import { isJsonObject, type Json, type JsonObject, valueAt } from '../../core/json.ts';
+import type { ToolView } from '../api/hub-types.ts';
+import type { App } from '../app.ts';
+import type { FieldProblem, SetValue } from '../components/field-list.ts';
+import { inputValue } from '../components/form-values.ts';
+import { icon } from '../components/icon.ts';
+import { LightElement } from '../components/light-element.ts';
+import type { FieldPath } from '../components/schema-fields.ts';
+import { toolTitle } from '../components/tool-form.ts';
+import { type TextKey, text } from '../texts/text.ts';
+import { type FormHome, limitFields } from './automation-fields.ts';
+import { type InnerList, KINDS, kindOf, type ListName, type PartKind } from './automation-parts.ts';
+import {
+  conditionIn,
+  knownPointers,
+  nearestPointer,
+  negated,
+  type PlacedPart,
+  partOfKind,
+  partsAt,
+  pointerOf,
+  withFreeName,
+  withPart,
+  withStepEarlier,
+  withValue,
+} from './automation-shape.ts';
+import { nameOf } from './tool-search.ts';
+
+const LISTS = [
+  { of: 'trigger', title: 'automations.when', add: 'form.add_trigger' },
+  { of: 'conditions', title: 'automations.if', add: 'form.add_condition' },
+  { of: 'actions', title: 'form.then', add: 'form.add_step' },
+] as const;
+const ADD: Readonly<Record<ListName, TextKey>> = Object.fromEntries(LISTS.map(({ of, add }) => [of, add])) as Record<ListName, TextKey>;
+
+/** A trigger, a condition or a step with what is needed to draw it. */
+interface DrawnPart {
+  readonly list: ListName;
+  /** The part, or the condition within a `not`. */
+  readonly inner: PlacedPart;
+  readonly placed: PlacedPart;
+  readonly number: number;
+}
+
+/** The form of an automation. It changes the configuration itself, so that what it does not show stays as it is. */
+export class AutomationForm extends LightElement {
+  static override properties = {
+    app: { attribute: false },
+    config: { attribute: false },
+    home: { attribute: false },
+    problems: { attribute: false },
+    change: { attribute: false },
+    learn: { attribute: false },
+  };
+  declare app: App;
+  declare config: JsonObject;
+  declare home: FormHome;
+  declare problems: readonly FieldProblem[];
+  declare change: (config: JsonObject) => void;
+  /** Called with a tool that a person has chosen, before a step calls it. */
+  declare learn: (tool: ToolView) => void;
+  #problems: readonly FieldProblem[] = [];
+
+  protected override willUpdate(): void {
+    const known = knownPointers(this.config, this.home);
+    this.#problems = this.problems.map(({ pointer, message }) => ({
+      pointer: nearestPointer(pointer, known),
+      // Of what was not filled in yet, the page says so in its own language.
+      message: isBlank(valueAt(this.config, pointer), known.has(pointer)) ? text('form.fill_in') : message,
+    }));
+  }
+
+  protected override render(): TemplateResult {
+    return html`${LISTS.map(
+      ({ of, title }) => html`<section class="stack" aria-label=${text(title)}><h2>${text(title)}</h2>${this.#list([of], of)}</section>`,
+    )}
+      <details><summary>${text('form.limits')}</summary><div class="stack">${this.#fields(limitFields())}</div></details>
+      ${this.#problemsAt('')}`;
+  }
+
+  #list(path: FieldPath, list: ListName): TemplateResult {
+    const parts = partsAt(this.config, path);
+    return html`<ul class="stack parts">${parts.map((placed, index) => {
+      const inner = list === 'conditions' ? conditionIn(placed) : placed;
+      return html`<li class="part stack">${this.#part({ list, placed, inner, number: index + 1 })}</li>`;
+    })}</ul>
+      ${this.#problemsAt(pointerOf(path))}
+      <div><button type="button" class="button small" @click=${() => this.#add(path, list)}>${icon('plus')}${text(ADD[list])}</button></div>`;
+  }
+
+  #part(drawn: DrawnPart): TemplateResult {
+    const { list, inner, placed } = drawn;
+    const kind = kindOf(inner.part, list);
+    const part = isJsonObject(inner.part) ? inner.part : {};
+    const lists = kind?.lists?.(part) ?? [];
+    const choice = this.#kindChoice(drawn, kind);
+    return html`<div class="row part-head">${list === 'conditions' ? this.#negation(drawn) : choice}${this.#buttons(drawn)}</div>
+      ${list === 'conditions' ? choice : nothing}
+      ${typeof part.tool === 'string' ? this.#toolChoice(inner.path, part.tool) : nothing}
+      ${kind ? this.#fields(kind.fields({ path: inner.path, part, home: this.home })) : nothing}
+      ${lists.map((one) => this.#innerList(inner.path, one))}
+      ${this.#problemsAt(pointerOf(placed.path))}`;
+  }
+
+  #negation({ inner, placed }: DrawnPart): TemplateResult {
+    const isNegated = inner.path !== placed.path;
+    const negate = (event: Event) => this.#set(placed.path, negated(inner.part, inputValue(event) === 'not'));
+    return html`<select class="input grow" aria-label=${text('form.holds')} @change=${negate}>
+      <option value="so" .selected=${!isNegated}>${text('form.holds_so')}</option>
+      <option value="not" .selected=${isNegated}>${text('form.holds_not')}</option></select>`;
+  }
+
+  #kindChoice({ list, inner, number }: DrawnPart, kind: PartKind | undefined): TemplateResult {
+    const choose = (event: Event) => {
+      const chosen = KINDS[list][Number(inputValue(event))];
+      if (chosen) this.#set(inner.path, withFreeName(partOfKind(chosen, inner.part), this.config));
+    };
+    return html`<select class="input grow" aria-label=${text('form.kind', { number })} @change=${choose}>
+      ${KINDS[list].map((one, index) => html`<option value=${index} .selected=${one === kind}>${text(one.title)}</option>`)}</select>`;
+  }
+
+  #buttons({ list, placed, number }: DrawnPart): TemplateResult {
+    return html`${
+      list === 'actions' && number > 1
+        ? html`<button type="button" class="button plain icon-only" aria-label=${text('form.earlier', { number })}
+            @click=${() => this.change(withStepEarlier(this.config, placed.path))}>${icon('up')}</button>`
+        : nothing
+    }<button type="button" class="button plain icon-only" aria-label=${text('form.remove', { number })}
+      @click=${() => this.#set(placed.path, undefined)}>${icon('trash')}</button>`;
+  }
+
+  #toolChoice(path: FieldPath, tool: string): TemplateResult {
+    const known = this.home.tool(tool);
+    const choose = (chosen: ToolView, params: JsonObject) => {
+      this.learn(chosen);
+      this.#set(path, { tool: nameOf(chosen), ...(Object.keys(params).length > 0 && { params }) });
+    };
+    const title = known ? toolTitle(known) : tool;
+    return html`<atmo-tool-choice .app=${this.app} .tool=${tool} .heading=${title} .choose=${choose}></atmo-tool-choice>`;
+  }
+
+  #innerList(path: FieldPath, { path: inner, of, label }: InnerList): TemplateResult {
+    return html`<fieldset><legend>${label}</legend>${this.#list([...path, ...inner], of)}</fieldset>`;
+  }
+
+  #fields(fields: ReturnType<typeof limitFields>): TemplateResult | typeof nothing {
+    if (fields.length === 0) return nothing;
+    const set: SetValue = (path, next) => {
+      const field = fields.find((one) => pointerOf(one.path) === pointerOf(path));
+      // A member that has to be filled in stays, so that the part keeps its kind while the field is empty.
+      this.#set(path, next ?? (field?.isRequired ? null : undefined));
+    };
+    return html`<atmo-fields .fields=${fields} .value=${this.config} .problems=${this.#problems} .set=${set}></atmo-fields>`;
+  }
+
+  #problemsAt(pointer: string): TemplateResult {
+    return html`${this.#problems
+      .filter((problem) => problem.pointer === pointer)
+      .map(({ message }) => html`<p class="error" role="alert">${message}</p>`)}`;
+  }
+
+  #add(path: FieldPath, list: ListName): void {
+    const [first] = KINDS[list];
+    if (first) this.change(withPart(this.config, path, withFreeName(first.start, this.config)));
+  }
+
+  #set(path: FieldPath, next: Json | undefined): void {
+    this.change(withValue(this.config, path, next));
+  }
+}
+
+function isBlank(value: Json | undefined, hasField: boolean): boolean {
+  return value === null || value === '' || (value === undefined && hasField);
+}
+
+customElements.define('atmo-automation-form', AutomationForm);
