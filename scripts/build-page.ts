@@ -89,7 +89,9 @@ async function buildInto(outDir: string): Promise<PageSize> {
       `The first load of the page has ${size.first.gzipBytes} B gzipped, at most ${MAX_FIRST_GZIP_BYTES} are allowed; load a part of it later`,
     );
   }
-  const inputs = [...new Set([...Object.keys(metafile.inputs), ...workerInputs])].filter((path) => !path.startsWith('node_modules/'));
+  // A defined constant counts as an input too, such as `<define:NAME>`. It is no file, so that the page would always be stale.
+  const isSource = (path: string) => !path.startsWith('node_modules/') && !path.startsWith('<');
+  const inputs = [...new Set([...Object.keys(metafile.inputs), ...workerInputs])].filter(isSource);
   writeFileSync(join(outDir, 'inputs.json'), JSON.stringify([...inputs, ...OTHER_INPUTS]));
   return size;
 }
