@@ -188,7 +188,7 @@ describe('a proposed automation', () => {
     };
     await fixture.propose({ name: 'Only turns on the lamp', sentence: 'Harmless', config, permissions: [...ENOUGH, 'flag:read:night'] });
     const [shown] = await listed(fixture);
-    expect(shown?.words).toEqual([expect.any(String), 'If flag (flag: "night"):', '  Call matter:lamp_unlock (level: 7)']);
+    expect(shown?.words).toEqual([expect.any(String), 'If flag (flag: "night"):', '  Call matter:lamp_unlock (level: 7 %)']);
     expect(String(shown?.words)).not.toContain('Harmless');
   });
 });

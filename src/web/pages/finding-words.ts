@@ -110,11 +110,12 @@ function reasonWords({ tool, rule }: JsonObject): string {
 /** Values that people call on and off. */
 const SWITCHED: readonly unknown[] = ['is_on', 'on_off'];
 
-/** Returns the new content of a value, such as `on` or `Heating setpoint: 21`. */
-function contentWords({ value, becomes }: JsonObject): string {
+/** Returns the new content of a value, such as `on` or `Heating setpoint: 21 °C`. */
+function contentWords({ value, becomes, unit }: JsonObject): string {
   if (becomes === undefined) return text('check.content_changed', { value: readingName(String(value)) });
   if (typeof becomes === 'boolean' && SWITCHED.includes(value)) return text(becomes ? 'check.content_on' : 'check.content_off');
-  return `${readingName(String(value))}: ${valueWords(becomes)}`;
+  const words = `${readingName(String(value))}: ${valueWords(becomes)}`;
+  return typeof unit === 'string' && unit !== '' ? `${words} ${unit}` : words;
 }
 
 function rangeWords(range: Json | undefined): string {
