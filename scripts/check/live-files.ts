@@ -60,6 +60,7 @@ export const WAITING: readonly string[] = [
 /** Those that take a minute or more begin first, whatever their size: one that begins last would run on alone. */
 const LONG: readonly string[] = [
   'every-tool',
+  'every-tool-undo',
   'automation-stories',
   'hub-process',
   'package/debian-package',

@@ -64,6 +64,16 @@ export class DeviceNode {
     return toJson(endpoint.stateOf(cluster)[member]);
   }
 
+  /** All attributes of its parts, by `part/cluster/attribute`. */
+  state(): Json {
+    const all = [...this.#parts].flatMap(([part, endpoint]) =>
+      Object.keys(endpoint.behaviors.supported).flatMap((cluster) =>
+        Object.entries(endpoint.stateOf(cluster)).map(([name, value]) => [`${part}/${cluster}/${name}`, toJson(value)] as const),
+      ),
+    );
+    return Object.fromEntries(all);
+  }
+
   async set(address: Address, value: Json): Promise<void> {
     const { endpoint, cluster, member } = this.#resolve(address);
     await endpoint.setStateOf(cluster, { [member]: fromJson(value) });

@@ -34,6 +34,7 @@ Environment.default.get(StorageService).registerDriver(BatchStorageDriver);
 const operations: Record<Request['op'], (device: DeviceNode, params: never) => Promise<unknown> | unknown> = {
   pairing: (device) => device.pairing,
   get: (device, address: Address) => device.get(address),
+  state: (device) => device.state(),
   set: (device, { value, ...address }: Address & { value: Json }) => device.set(address, value),
   emit: (device, { payload, ...address }: Address & { payload: Json }) => device.emit(address, payload),
   commands: (device) => device.commands.records,

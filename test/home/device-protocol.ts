@@ -5,7 +5,7 @@ import type { DeviceSpec } from './home-spec.ts';
 export interface Request {
   readonly id: number;
   readonly device: string;
-  readonly op: 'pairing' | 'get' | 'set' | 'emit' | 'commands' | 'reset' | 'addBridged' | 'removeBridged' | 'memory';
+  readonly op: 'pairing' | 'get' | 'state' | 'set' | 'emit' | 'commands' | 'reset' | 'addBridged' | 'removeBridged' | 'memory';
   readonly params: Readonly<Record<string, Json>>;
 }
 

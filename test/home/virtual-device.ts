@@ -43,6 +43,11 @@ export class VirtualDevice {
     return fromJson(await this.#request('get', { endpoint, cluster, member }));
   }
 
+  /** All attributes of its parts, by `part/cluster/attribute`, in the form of `toJson`. */
+  async state(): Promise<Readonly<Record<string, Json>>> {
+    return (await this.#request('state')) as Readonly<Record<string, Json>>;
+  }
+
   /** `where` is [endpoint, cluster, attribute]. */
   async set(
     ...[endpoint, cluster, member, value]: [endpoint: number | string, cluster: string, member: string, value: unknown]

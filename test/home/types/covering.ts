@@ -1,6 +1,7 @@
 import { Millis, Time, type Timer } from '@matter/main';
 import type { MovementDirection } from '@matter/main/behaviors/window-covering';
 import { MovementType, WindowCoveringServer } from '@matter/main/behaviors/window-covering';
+import { WindowCovering } from '@matter/main/clusters/window-covering';
 import { WindowCoveringDevice } from '@matter/main/devices/window-covering';
 import type { DeviceType } from '../part.ts';
 
@@ -16,16 +17,23 @@ class Movement {
 
 const movements = new WeakMap<object, Movement>();
 
-/** A blind that takes its time, so that stopping half way is possible. */
+/** A blind that takes its time, so that stopping half way is possible. It moves when its target is set at the device as well, as by its own switch. */
 class MovingCovering extends WindowCoveringServer.with('Lift', 'PositionAwareLift', 'Tilt', 'PositionAwareTilt') {
+  override async initialize(): Promise<void> {
+    await super.initialize();
+    const { events } = this;
+    this.reactTo(events.targetPositionLiftPercent100ths$Changed, (target) => this.goTo(MovementType.Lift, target));
+    this.reactTo(events.targetPositionTiltPercent100ths$Changed, (target) => this.goTo(MovementType.Tilt, target));
+  }
+
   override handleMovement(...[type, , , target]: [MovementType, boolean, MovementDirection, number?]): void {
-    this.movement.goals.set(type, target ?? 0);
-    this.movement.timer ??= Time.getPeriodicTimer('covering', Millis(TICK_MS), this.callback(this.tick, { lock: true })).start();
+    this.goTo(type, target ?? 0);
   }
 
   override handleStopMovement(): void {
     this.rest();
     super.handleStopMovement();
+    this.noteStatus();
   }
 
   tick(): void {
@@ -36,7 +44,22 @@ class MovingCovering extends WindowCoveringServer.with('Lift', 'PositionAwareLif
     const tilt = goals.get(MovementType.Tilt);
     if (tilt !== undefined) this.state.currentPositionTiltPercent100ths = nearer(this.state.currentPositionTiltPercent100ths, tilt);
     if (tilt === this.state.currentPositionTiltPercent100ths) goals.delete(MovementType.Tilt);
+    this.noteStatus();
     if (goals.size === 0) this.rest();
+  }
+
+  private goTo(type: MovementType, target: number | null): void {
+    this.movement.goals.set(type, target ?? 0);
+    this.movement.timer ??= Time.getPeriodicTimer('covering', Millis(TICK_MS), this.callback(this.tick, { lock: true })).start();
+  }
+
+  /** The server of matter.js leaves a part that was already at its target moving for ever. */
+  private noteStatus(): void {
+    const { goals } = this.movement;
+    const { operationalStatus } = this.state;
+    const lift = (goals.has(MovementType.Lift) && operationalStatus.lift) || WindowCovering.MovementStatus.Stopped;
+    const tilt = (goals.has(MovementType.Tilt) && operationalStatus.tilt) || WindowCovering.MovementStatus.Stopped;
+    this.state.operationalStatus = { lift, tilt, global: lift || tilt };
   }
 
   private get movement(): Movement {

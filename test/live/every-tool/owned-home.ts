@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { AtmoError, type ErrorBody } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { type HomeSpec, standardHome } from '../../home/home-spec.ts';
+import { type HomeSpec, homeOf, standardHome } from '../../home/home-spec.ts';
 import type { VirtualDevice } from '../../home/virtual-device.ts';
 import { VirtualHome } from '../../home/virtual-home.ts';
 import { DeviceHub } from '../../matter/device-hub.ts';
@@ -21,25 +21,33 @@ export interface OwnedDevice {
   readonly tools: readonly string[];
 }
 
+/** Where a hub keeps its state, and the level of its log. */
+interface HubPlace {
+  readonly dir: string;
+  readonly log: string;
+}
+
 /** The whole standard home, every device of it commissioned by one hub, and all that the hub tells. */
 export class OwnedHome implements AsyncDisposable {
   readonly home: VirtualHome;
   /** Of the hub as it was started first. */
   readonly events: EventTap;
-  readonly #dir: string;
+  readonly #place: HubPlace;
   #hub: RunningHub;
 
-  private constructor(parts: { home: VirtualHome; hub: RunningHub; events: EventTap; dir: string }) {
+  private constructor(parts: { home: VirtualHome; hub: RunningHub; events: EventTap; place: HubPlace }) {
     this.home = parts.home;
     this.#hub = parts.hub;
     this.events = parts.events;
-    this.#dir = parts.dir;
+    this.#place = parts.place;
   }
 
-  static async start(): Promise<OwnedHome> {
-    const dir = await mkdtemp(join(tmpdir(), 'every-tool-'));
-    const [home, hub] = await Promise.all([VirtualHome.start({ spec: compactHome(), dir: join(dir, 'home') }), startHub(dir)]);
-    const owned = new OwnedHome({ home, hub, events: await EventTap.open(hub), dir });
+  /** Starts the home, or only the devices of these names. */
+  static async start({ names, log = 'debug' }: { readonly names?: readonly string[]; readonly log?: string } = {}): Promise<OwnedHome> {
+    const place = { dir: await mkdtemp(join(tmpdir(), 'every-tool-')), log };
+    const spec = names ? homeOf(compactHome(), names) : compactHome();
+    const [home, hub] = await Promise.all([VirtualHome.start({ spec, dir: join(place.dir, 'home') }), startHub(place)]);
+    const owned = new OwnedHome({ home, hub, events: await EventTap.open(hub), place });
     const waiting = [...home.devices];
     await Promise.all(Array.from({ length: COMMISSIONED_AT_ONCE }, () => owned.#commissionFrom(waiting)));
     return owned;
@@ -51,13 +59,19 @@ export class OwnedHome implements AsyncDisposable {
 
   async restartHub(): Promise<void> {
     await this.#hub.stop();
-    this.#hub = await startHub(this.#dir);
+    this.#hub = await startHub(this.#place);
+  }
+
+  /** SIGKILL, and a new start. */
+  async killHub(): Promise<void> {
+    await this.#hub.kill();
+    this.#hub = await startHub(this.#place);
   }
 
   /** Ends the hub and connects to its devices from this process, where tests see more than a hub says of them. */
   async takeDevices(): Promise<DeviceHub> {
     await this.#hub.stop();
-    const hub = new DeviceHub(this.#dir, { stateDir: join(this.#dir, 'hub/matter') });
+    const hub = new DeviceHub(this.#place.dir, { stateDir: join(this.#place.dir, 'hub/matter') });
     await hub.start();
     return hub;
   }
@@ -109,7 +123,7 @@ export class OwnedHome implements AsyncDisposable {
 
   /** Everything that the hub has written to its state directory so far. */
   async hubFiles(): Promise<readonly { readonly name: string; readonly content: Buffer }[]> {
-    const entries = await readdir(join(this.#dir, 'hub'), { recursive: true, withFileTypes: true });
+    const entries = await readdir(join(this.#place.dir, 'hub'), { recursive: true, withFileTypes: true });
     const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
     return Promise.all(files.map(async (name) => ({ name, content: await readFile(name) })));
   }
@@ -118,7 +132,7 @@ export class OwnedHome implements AsyncDisposable {
     await this.events[Symbol.asyncDispose]();
     await this.#hub.stop();
     await this.home[Symbol.asyncDispose]();
-    await rm(this.#dir, { recursive: true, force: true });
+    await rm(this.#place.dir, { recursive: true, force: true });
   }
 
   async #commissionFrom(waiting: VirtualDevice[]): Promise<void> {
@@ -129,8 +143,8 @@ export class OwnedHome implements AsyncDisposable {
   }
 }
 
-function startHub(dir: string): Promise<RunningHub> {
-  return RunningHub.start({ stateDir: join(dir, 'hub'), env: { ATMO_LOG: 'debug' } });
+function startHub({ dir, log }: HubPlace): Promise<RunningHub> {
+  return RunningHub.start({ stateDir: join(dir, 'hub'), env: { ATMO_LOG: log } });
 }
 
 interface ToolPage {

@@ -14,7 +14,11 @@ function dimRows(slug: string, part: string): readonly ToolRow[] {
       `${slug}_set_brightness`,
       { brightness: 40 },
       {
-        given: [[part, 'OnOff', 'OnOff', false]],
+        // A lamp that is off has no time left (Application Clusters §1.5.7.1).
+        given: [
+          [part, 'OnOff', 'OnOff', false],
+          [part, 'OnOff', 'OnTime', 0],
+        ],
         raw: [level(102), [part, 'OnOff', 'OnOff', true]],
         state: { brightness: 40, is_on: true },
       },
