@@ -84,11 +84,12 @@ export class SimulatedAutomation {
   async #look(): Promise<void> {
     for (;;) {
       const { process } = this.#machine;
+      const isRight = process.clockErrorMs === 0;
       const untilDueMs = CRON_MS - (process.wallMs() % CRON_MS);
       const [dueMs, wallMs] = [this.#world.queue.nowMs + untilDueMs, Math.round(process.wallMs() + untilDueMs)];
       await this.#client.pause(untilDueMs + LOOKED_FOR_AFTER_MS);
       if (this.#world.isEnding) return;
-      if (process === this.#machine.process)
+      if (isRight && process === this.#machine.process)
         this.#world.guard(() => requireRun(this.history, { dueMs, wallMs, calmSinceMs: this.#world.calmSinceMs }));
     }
   }

@@ -4,7 +4,7 @@ import type { Draw } from './draw.ts';
 
 /** Files of the state directory of which the hub says what their damage costs (docs/backup.md). */
 const FILES = ['state.db', 'state.db-wal', 'audit.db', 'audit.db-wal', 'audit.front', 'history.db', 'anchors', 'trust.log', 'rules.yaml'];
-const MORE_FILES = ['owner.token', 'hub.key', 'config.yaml'];
+const MORE_FILES = ['owner.token', 'hub.key'];
 
 /** What may happen to a file while nobody uses it. */
 const KINDS: Readonly<Record<string, (path: string, draw: Draw) => void>> = {
@@ -22,7 +22,8 @@ const KINDS: Readonly<Record<string, (path: string, draw: Draw) => void>> = {
 /** What was damaged, and how it is made whole again. */
 export interface Damage {
   readonly what: string;
-  readonly undo: () => void;
+  /** Takes the state directory, which is another one after a start that failed. */
+  readonly undo: (stateDir: string) => void;
 }
 
 /** Damages one file of a machine that is down. Returns undefined if it has none of the drawn file. */
@@ -33,5 +34,5 @@ export function damageFile(stateDir: string, draw: Draw): Damage | undefined {
   const before = existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
   if (before.length === 0) return undefined;
   KINDS[kind]?.(path, draw);
-  return { what: `${name} ${kind}`, undo: () => writeFileSync(path, before) };
+  return { what: `${name} ${kind}`, undo: (newDir) => writeFileSync(join(newDir, name), before, { mode: 0o600 }) };
 }

@@ -65,11 +65,13 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     const damage = damageFile(machine.stateDir, draw);
     if (damage) world.damaged(machine, damage.what);
     await world.pause(draw.pause(5_000));
-    if (damage && !(await world.tryMachine(machine))) damage.undo();
+    if (damage && !(await world.tryMachine(machine))) damage.undo(machine.stateDir);
     if (!machine.isRunning) await world.startMachine(machine);
   },
   'the clock of a machine is corrected': async (world, machine, draw) => {
-    machine.process.clockErrorMs = draw.chance(0.3) ? 0 : draw.between(-LARGEST_CLOCK_ERROR_MS, LARGEST_CLOCK_ERROR_MS);
+    machine.process.clockErrorMs = draw.between(-LARGEST_CLOCK_ERROR_MS, LARGEST_CLOCK_ERROR_MS / 5);
+    // A hub does not trust a clock that was set back behind a time which it took for proven, until a person confirms it.
+    if (machine.process.clockErrorMs > 0) world.ledger.doubtAutomationsOf(machine.name);
     await world.pause(draw.between(1_000, 600_000));
     machine.process.clockErrorMs = 0;
   },

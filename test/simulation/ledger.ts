@@ -77,6 +77,15 @@ export class Ledger {
   readonly automations = new Map<string, AutomationHistory>();
   readonly #bans: Ban[] = [];
 
+  automationsOf(machine: string): readonly AutomationHistory[] {
+    return [...this.automations.values()].filter((history) => history.machine === machine);
+  }
+
+  /** The automations of a machine may have a reason not to run. */
+  doubtAutomationsOf(machine: string): void {
+    for (const history of this.automationsOf(machine)) history.isUnsure = true;
+  }
+
   /** The rules of a hub forbid one of its tools, until `untilMs` of the returned ban is set. */
   forbid(tool: string, fromMs: number): Ban {
     const ban: Ban = { tool, fromMs, untilMs: Number.POSITIVE_INFINITY };

@@ -167,7 +167,7 @@ export class World {
   damaged(machine: SimulatedMachine, what: string): void {
     machine.damagedMs = this.queue.nowMs;
     this.ledger.forgetKeys(machine.name);
-    for (const history of this.ledger.automations.values()) if (history.machine === machine.name) forgetChanges(history);
+    for (const history of this.ledger.automationsOf(machine.name)) forgetChanges(history);
     this.note('fault', `${what}: ${machine.name}`);
   }
 

@@ -18,7 +18,7 @@ export interface AutomationHistory {
   readonly pauses: { readonly fromMs: number; untilMs?: number }[];
   /** When it called its device, by the time of the hub's wall clock that was due. */
   readonly runs: Map<number, number>;
-  /** The automation may be gone, since a file was damaged in which it stood. */
+  /** It may be gone, since a file was damaged in which it stood, or its hub may not trust its clock. */
   isUnsure: boolean;
   /** When the owner got the last answer to a change; infinite while a change is under way. */
   changedMs: number;
