@@ -1,14 +1,5 @@
-/** A protection and its removal: a text that a file of `src` contains exactly once, and the text that replaces it. */
-export interface Mutation {
-  readonly name: string;
-  readonly file: string;
-  /** The part of the file in which the text is searched; the whole file when absent. */
-  readonly within?: { readonly from: string; readonly to: string };
-  readonly text: string;
-  readonly instead: string;
-  /** The types have to notice it. A test has to notice every other one. */
-  readonly breaksTypes?: true;
-}
+import { AUTOMATION_PLACES } from './automation-mutations.ts';
+import { type Mutation, ofFunction, type Place } from './mutation.ts';
 
 const SERVICES = 'src/hub/tool-services.ts';
 const HUB = 'src/hub/hub.ts';
@@ -26,7 +17,7 @@ const PIPELINE_PARTS = {
     "{ check: async () => ({ state: 'approved', approvalId: 'a', by: ['a'] }), peek: async () => ({ state: 'approved', approvalId: 'a', by: ['a'] }), giveBack: () => {}, refusalOf: () => undefined, withdraw: () => {} }",
   ],
   rules: ['rules: auth.rules', "{ judge: () => ({ kind: 'allow' }) }"],
-  'rate limiter': ['rateLimiter: auth.rateLimiter', '{ charge: () => {} }'],
+  'rate limiter': ['rateLimiter: auth.rateLimiter', '{ charge: () => {}, left: () => [] }'],
   'token validity': ['validity: auth.authenticator', '{ isStillValid: () => true }'],
   'trusted time': ['time: auth.time', '{ now: () => clock.now(), isTrusted: () => true }'],
 } as const;
@@ -43,16 +34,10 @@ const ofPipeline = Object.entries(PIPELINE_PARTS).flatMap(([part, [member, permi
 /** Parts of the hub that are missing, which the types notice. */
 const ofMissingParts = [
   { name: 'the HTTP server has no authenticator', file: HTTP, text: 'authenticator: auth.authenticator,' },
+  { name: 'the pipeline has no limiter of rehearsals', file: SERVICES, text: 'rehearsalLimiter: auth.rehearsalLimiter,' },
   { name: 'the mesh does not know whose tokens count', file: HUB, text: 'authority: auth.tokens,' },
   { name: 'the mesh does not know which tokens were revoked', file: HUB, text: 'validity: auth.authenticator,' },
 ].map((part): Mutation => ({ ...part, instead: '', breaksTypes: true }));
-
-/** Protections in one file: what is taken out, its text, and the text that replaces it. */
-interface Place extends Pick<Mutation, 'file' | 'within'> {
-  readonly rows: readonly (readonly [name: string, text: string, instead: string])[];
-}
-
-const ofFunction = (name: string) => ({ from: `function ${name}`, to: '\n}' });
 
 const PLACES: readonly Place[] = [
   {
@@ -637,7 +622,7 @@ const PLACES: readonly Place[] = [
     rows: [
       [
         'the permissions that the definition requires for the parameters are not checked',
-        '  requirePermissions(principal, filledPermissions(call.tool.definition.requires.permissions, call.params), context.authorizer);\n',
+        '  requirePermissions(principal, requiredPermissions(call.tool, call.params), context.authorizer);\n',
         '',
       ],
       ['the permissions of effects are not checked', '  requireEffects(principal, effects, context);\n', ''],
@@ -776,7 +761,9 @@ const PLACES: readonly Place[] = [
   },
 ];
 
-const ofPlaces = PLACES.flatMap(({ rows, ...place }) => rows.map(([name, text, instead]): Mutation => ({ ...place, name, text, instead })));
+const ofPlaces = [...PLACES, ...AUTOMATION_PLACES].flatMap(({ rows, ...place }) =>
+  rows.map(([name, text, instead]): Mutation => ({ ...place, name, text, instead })),
+);
 
 /** The stages that protect, by the list of src/calls/stages.ts in which they stand. */
 const STAGES: Readonly<Record<string, readonly string[]>> = {
@@ -843,13 +830,3 @@ function uncheckedStage(stage: string): string {
 
 /** Every protection of a call, taken out by itself. */
 export const MUTATIONS: readonly Mutation[] = [...ofPipeline, ...ofMissingParts, ...ofPlaces, ...ofStages];
-
-/** Returns the source without the protection. Throws where the text does not stand there exactly once. */
-export function mutated({ name, file, within, text, instead }: Mutation, source: string): string {
-  const from = within === undefined ? 0 : source.indexOf(within.from);
-  const to = within === undefined ? source.length : source.indexOf(within.to, from);
-  const parts = source.slice(from, to).split(text);
-  if (from < 0 || parts.length !== 2)
-    throw new Error(`“${name}”: the text is ${parts.length - 1} times in ${file}, not once: ${text.trim()}`);
-  return source.slice(0, from) + parts.join(instead) + source.slice(to);
-}

@@ -2,7 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join, relative } from 'node:path';
-import { MUTATIONS, type Mutation, mutated } from './mutation-table.ts';
+import { type Mutation, mutated } from './mutation.ts';
+import { MUTATIONS } from './mutation-table.ts';
 
 const ROOT = new URL('..', import.meta.url).pathname;
 const COPIED = ['src', 'test', 'scripts', 'package.json', 'tsconfig.json'];

@@ -217,3 +217,11 @@ describe('list_agents', () => {
     expect(resultOf(await after.call('list_agents'))).toEqual({ agents: [] });
   });
 });
+
+test('the flags of the house are listed only for who may read them', async () => {
+  const fixture = await startedFixture();
+  for (const flag of ['night', 'guests']) await fixture.call('set_flag', { flag, value: true });
+  const flagsFor = async (by?: Principal) => resultOf(await fixture.call('list_flags', {}, by)).flags;
+  expect(await flagsFor()).toHaveLength(2);
+  expect(await flagsFor(fixture.agentWith('reader', ['flag:read:night']))).toMatchObject([{ flag: 'night' }]);
+});

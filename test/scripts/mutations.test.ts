@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { MUTATIONS, mutated } from '../../scripts/mutation-table.ts';
+import { mutated } from '../../scripts/mutation.ts';
+import { MUTATIONS } from '../../scripts/mutation-table.ts';
 import { firstFailure, requireMeant, requireSteady, summary, type TestReport } from '../../scripts/mutations.ts';
 
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
