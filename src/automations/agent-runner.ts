@@ -22,7 +22,7 @@ import {
 import { AgentDirectory } from './agent-directory.ts';
 import { type AgentRecord, AgentStore, isLiving } from './agent-store.ts';
 import { Automation, type AutomationPorts } from './automation.ts';
-import type { ComingRuns, DefinitionPorts } from './automation-ports.ts';
+import { type ComingRuns, type DefinitionPorts, NO_COMING_RUNS } from './automation-ports.ts';
 import { checkDefinition } from './definition-check.ts';
 import type { HouseState } from './house/house.ts';
 import { ObservedByPlan } from './observed.ts';
@@ -238,10 +238,9 @@ export class AgentRunner implements Service {
     return { isWatching: automation !== undefined, ...(waiting && { waiting }) };
   }
 
-  /** Returns what the automation will do by the time alone: when its triggers fire, in their order, and the waits of its run. */
+  /** Returns what the automation will do by the time alone. */
   comingOf({ id }: Pick<AgentRecord, 'id'>): ComingRuns {
-    const automation = this.#running.get(id)?.automation;
-    return { due: automation?.dueByTrigger() ?? [], waits: automation?.waits() ?? [], restsUntilMs: this.#agents.get(id)?.restsUntilMs };
+    return this.#running.get(id)?.automation?.coming() ?? NO_COMING_RUNS;
   }
 
   /** Sets a declared parameter of an agent, with immediate effect. Returns the old value. A paused automation becomes active again. */

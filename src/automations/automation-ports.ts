@@ -84,11 +84,19 @@ export interface AgentQueries {
 export interface ComingRuns {
   /** When each trigger fires next, milliseconds since 1970, in their order; undefined for one that does not fire by the time. */
   readonly due: readonly (number | undefined)[];
-  /** Until when its triggers start no run after failures, milliseconds since 1970; absent if they do. */
-  readonly restsUntilMs?: number | undefined;
+  /**
+   * Returns when the run of a trigger that fires at a time begins, by its limits and the rest after failures (both milliseconds since 1970);
+   * undefined if they drop the trigger.
+   */
+  readonly beginOf: (firedMs: number) => number | undefined;
+  /** True while a run is under way, even if it does not wait. */
+  readonly isRunning: boolean;
   /** The steps of its run that wait. */
   readonly waits: readonly RunWait[];
 }
+
+/** What an agent will do that is no automation, or whose automation has not started. */
+export const NO_COMING_RUNS: ComingRuns = { due: [], beginOf: () => undefined, isRunning: false, waits: [] };
 
 /** The parts of the hub that the tools of the check and the views of automations need. */
 export interface CheckToolPorts extends NamingPorts {

@@ -4,6 +4,7 @@ import { isoTime } from '../core/clock.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { type AgentRecord, type AgentStore, authorsOf, isLiving, type RunProgress, type WaitingRun } from './agent-store.ts';
+import type { ComingRuns } from './automation-ports.ts';
 import type { AutomationPlan } from './plan/plan-schema.ts';
 import type { Trigger } from './plan/trigger-schema.ts';
 import { conditionsHold } from './run/condition-check.ts';
@@ -106,17 +107,30 @@ export class Automation {
 
   /** Returns when a trigger by time fires next (milliseconds since 1970); undefined if the automation has no such trigger. */
   nextFiringMs(): number | undefined {
-    const due = this.dueByTrigger().filter((dueMs) => dueMs !== undefined);
+    const due = this.#dueByTrigger().filter((dueMs) => dueMs !== undefined);
     return due.length === 0 ? undefined : Math.min(...due);
   }
 
+  /** Returns what it will do by the time alone. */
+  coming(): ComingRuns {
+    const beginOf = (firedMs: number) => this.#beginOf(firedMs);
+    return { due: this.#dueByTrigger(), beginOf, isRunning: this.#run !== undefined, waits: this.#waits() };
+  }
+
   /** Returns when each trigger fires next by the time alone (milliseconds since 1970), in their order; undefined for one that does not. */
-  dueByTrigger(): readonly (number | undefined)[] {
+  #dueByTrigger(): readonly (number | undefined)[] {
     return this.#watches.map(({ dueMs }) => dueMs);
   }
 
+  #beginOf(firedMs: number): number | undefined {
+    const { agents, clock } = this.#ports;
+    const waitMs = this.#rateLimit.waitMs(clock.monotonic() + firedMs - clock.now(), this.#plan);
+    const { restsUntilMs = 0 } = agents.get(this.#id) ?? {};
+    return waitMs > MAX_WAIT_MS || firedMs + waitMs < restsUntilMs ? undefined : firedMs + waitMs;
+  }
+
   /** Returns the waits of the run in progress, with the step that waits and when it ends at the latest. */
-  waits(): readonly RunWait[] {
+  #waits(): readonly RunWait[] {
     if (!this.#run) return [];
     const { waiting } = this.#notes ?? {};
     const approval: RunWait[] = waiting?.awaits === 'approval' ? [{ path: waiting.step, dueMs: Infinity, isCall: true }] : [];
@@ -350,17 +364,17 @@ const HOUR_MS = 3_600_000;
 
 /** Computes how soon an automation may run again. All times are by the monotonic clock. */
 class RunRateLimit {
+  /** The runs of the last hour, and the last run before: a cooldown may be longer than an hour. */
   #starts: number[] = [];
 
-  /** Returns the milliseconds until a run may start; Infinity if the maximum number of runs in the last hour is reached. */
-  waitMs(nowMs: number, { cooldownMs, maxRunsPerHour }: AutomationPlan): number {
-    this.#starts = this.#starts.filter((startMs) => nowMs - startMs < HOUR_MS);
-    if (this.#starts.length >= maxRunsPerHour) return Infinity;
+  /** Returns the milliseconds from a time, now or later, until a run may start; Infinity if the maximum number of runs in the hour before is reached. */
+  waitMs(atMs: number, { cooldownMs, maxRunsPerHour }: AutomationPlan): number {
+    if (this.#starts.filter((startMs) => atMs - startMs < HOUR_MS).length >= maxRunsPerHour) return Infinity;
     const lastMs = this.#starts.at(-1);
-    return lastMs === undefined ? 0 : Math.max(0, lastMs + cooldownMs - nowMs);
+    return lastMs === undefined ? 0 : Math.max(0, lastMs + cooldownMs - atMs);
   }
 
   started(nowMs: number): void {
-    this.#starts.push(nowMs);
+    this.#starts = [...this.#starts.filter((startMs) => nowMs - startMs < HOUR_MS), nowMs];
   }
 }

@@ -10,7 +10,7 @@ export const CONFLICT_CAUSES = ['at_time', 'after_wait', 'if_set_off', 'not_told
 /** What an automation will do within the hour to a value that a call sets. Clients get it unchanged, so its fields are in snake_case. */
 export interface ComingConflict {
   readonly when: (typeof CONFLICT_CAUSES)[number];
-  /** True if neither conditions, limits nor people decide whether it comes; an error or a rule of the owner may still stop it. */
+  /** True if neither conditions, a run under way nor people decide whether it comes; an error or a rule of the owner may still stop it. */
   readonly certain: boolean;
   readonly device_id: string;
   /** The automation; absent if the caller may not see it. */

@@ -85,6 +85,19 @@ describe('a run', () => {
     expect(patient.calls).toHaveLength(1);
   });
 
+  test('waits for a cooldown that is longer than an hour', async () => {
+    const fixture = await startedFixture();
+    await fixture.report(20);
+    await fixture.spawn({ ...ON_CHANGE, cooldown_seconds: 7200 });
+    await fixture.report(21);
+    await fixture.passMinutes(90);
+    await fixture.report(22);
+    expect(fixture.calls).toHaveLength(1);
+    await fixture.passMinutes(30);
+    await fixture.report(23);
+    expect(fixture.calls).toHaveLength(2);
+  });
+
   test('that waits is dropped when the cause of its trigger no longer holds', async () => {
     const fixture = await startedFixture();
     await fixture.report(20);

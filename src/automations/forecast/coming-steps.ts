@@ -74,20 +74,24 @@ export class ComingSteps {
   #fromStart(start: Start, firstMs: number | undefined, step: CheckedStep, nextAfter = this.#nextAfter(start.trigger, firstMs)) {
     if (firstMs === undefined || firstMs > this.#hour.endMs || step.held.length === 0) return undefined;
     const delayMs = step.delay.least * MINUTE_MS;
-    const run = this.#firstRun(start, { firstMs, nextAfter }, { held: this.#heldIn(step), delayMs });
-    if (!run) return undefined;
-    const atMs = run.atMs === undefined ? undefined : run.atMs + delayMs;
-    return { when: 'at_time' as const, atMs, isCertain: atMs !== undefined && this.#asksTimesAlone() && isSure(step) };
+    const fired = this.#firstFiring(start, { firstMs, nextAfter }, { held: this.#heldIn(step), delayMs });
+    if (!fired) return undefined;
+    const beginMs = fired.atMs === undefined ? undefined : this.#coming.beginOf(fired.atMs);
+    if (beginMs === undefined) return { when: 'at_time' as const, atMs: undefined, isCertain: false };
+    const isCertain = this.#beginsSurely(start, beginMs === fired.atMs) && isSure(step);
+    return { when: 'at_time' as const, atMs: beginMs + delayMs, isCertain };
   }
 
-  /** Returns the first moment of a trigger at which a run may begin that comes to a step within the hour. */
-  #firstRun(start: Start, series: Series, { held, delayMs }: { readonly held: Minutes | undefined; readonly delayMs: number }) {
+  /** Returns the first moment of a trigger whose run comes to a step within the hour. */
+  #firstFiring(start: Start, series: Series, { held, delayMs }: { readonly held: Minutes | undefined; readonly delayMs: number }) {
     const begins = this.#runsIn(start);
-    const { restsUntilMs = 0 } = this.#coming;
+    const lastMs = this.#hour.endMs - delayMs;
     const { endsAtMs = Infinity } = this.behaviour.automation;
-    return this.#hour.firstOf(series, this.#hour.endMs - delayMs, (atMs) => {
-      if (atMs < restsUntilMs || atMs >= endsAtMs) return false;
-      return this.#hour.isIn(begins, atMs) && (held === undefined || this.#hour.isIn(held, atMs + delayMs));
+    return this.#hour.firstOf(series, lastMs, (firedMs) => {
+      if (!this.#hour.isIn(begins, firedMs)) return false;
+      const beginMs = this.#coming.beginOf(firedMs);
+      if (beginMs === undefined || beginMs > lastMs || beginMs >= endsAtMs) return false;
+      return held === undefined || this.#hour.isIn(held, beginMs + delayMs);
     });
   }
 
@@ -103,9 +107,16 @@ export class ComingSteps {
     return held === ALWAYS_POSSIBLE || delay.least !== delay.most ? undefined : this.#hour.minutesIn(held);
   }
 
-  /** Returns whether a run begins whenever a trigger fires at a possible time. */
-  #asksTimesAlone(): boolean {
-    return simpleConditions(this.behaviour.automation.plan.conditions).every(({ type }) => type === 'time');
+  /**
+   * Returns whether the run of a trigger that fires at a possible time begins for certain. A run that is under way may drop the trigger. One
+   * that begins later, by the cooldown, asks the trigger and the conditions then.
+   */
+  #beginsSurely({ trigger }: Start, isAtOnce: boolean): boolean {
+    const { conditions } = this.behaviour.automation.plan;
+    if (this.#coming.isRunning) return false;
+    return isAtOnce
+      ? simpleConditions(conditions).every(({ type }) => type === 'time')
+      : conditions.length === 0 && trigger.type !== 'reading';
   }
 
   #nextAfter(trigger: Trigger, firstMs = 0): Series['nextAfter'] {

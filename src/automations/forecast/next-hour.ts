@@ -65,10 +65,15 @@ export class NextHour {
     return undefined;
   }
 
-  /** Returns the start of the next minute that passes the test. */
+  /** Returns the next moment from which on the rest of its minute passes the test, at its start or its end. */
   #nextMinute(afterMs: number, { untilMs, passes }: { readonly untilMs: number; readonly passes: (atMs: number) => boolean }) {
-    const nextMs = afterMs - (afterMs % MINUTE_MS) + MINUTE_MS;
-    for (let atMs = nextMs; atMs <= untilMs; atMs += MINUTE_MS) if (passes(atMs)) return atMs;
+    for (let atMs = afterMs + 1; atMs <= untilMs; atMs = minuteAfter(atMs)) {
+      if (passes(atMs) || passes(minuteAfter(atMs) - 1)) return atMs;
+    }
     return undefined;
   }
+}
+
+function minuteAfter(atMs: number): number {
+  return atMs - (atMs % MINUTE_MS) + MINUTE_MS;
 }

@@ -6,9 +6,12 @@ import type { RunWait } from '../../../src/automations/run/run-log.ts';
 import { previewCalls } from '../../../src/calls/call-preview.ts';
 import type { ComingConflict } from '../../../src/calls/coming-conflicts.ts';
 import type { Principal } from '../../../src/core/auth/principal.ts';
+import { AtmoError } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { owner } from '../../calls/pipeline-fixture.ts';
+import { owner, settled } from '../../calls/pipeline-fixture.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { processorMs } from '../../processor-time.ts';
+import { type AgentFixture, codeOf, ENOUGH, LAMP_ON, SENSOR, startedFixture } from '../agent-fixture.ts';
 import { automation, homePorts } from '../check/home-fixture.ts';
 
 const MINUTE_MS = 60_000;
@@ -24,6 +27,8 @@ interface Living {
   /** When each trigger fires next, in minutes from now. */
   readonly due?: readonly (number | undefined)[];
   readonly facts?: Partial<AgentRecord>;
+  /** What it will do besides; it begins its runs at once unless this says otherwise. */
+  readonly coming?: Partial<ComingRuns>;
 }
 
 interface Asked {
@@ -51,11 +56,12 @@ function forecastOf(living: readonly Living[], check: CheckPorts): AutomationFor
   });
   const records = made.map(({ record }) => record);
   const comingOf = ({ id }: { readonly id: string }): ComingRuns => {
-    const { waits = [], due = [], facts } = living[records.findIndex((record) => record.id === id)] ?? {};
+    const { waits = [], due = [], coming } = living[records.findIndex((record) => record.id === id)] ?? {};
     return {
       waits,
       due: due.map((minutes) => (minutes === undefined ? undefined : nowMs + minutes * MINUTE_MS)),
-      restsUntilMs: facts?.restsUntilMs,
+      beginOf: coming?.beginOf ?? ((firedMs) => firedMs),
+      isRunning: coming?.isRunning ?? false,
     };
   };
   const agents = {
@@ -164,11 +170,71 @@ test('times that conditions exclude are left out, and what is no time makes it a
   expect(may).toMatchObject({ certain: false, sentence: '"auto-0" may do this at 12:10: Turn off hall lamp' });
 });
 
-test('what rests after failures, ends before or is disabled does not come', async () => {
+test('what ends before or is disabled does not come', async () => {
   const off = (facts: Partial<AgentRecord>): Living => ({ config: { trigger: at('12:30'), actions: [lamp('off')] }, due: [30], facts });
-  const [resting, ending] = [{ restsUntilMs: noon() + 40 * MINUTE_MS }, { expiresAtMs: noon() + 20 * MINUTE_MS }];
-  const found = await conflictsOf([off(resting), off(ending), off({ disabled: { atMs: 0, by: 'owner' } }), off({ status: 'killed' })]);
+  const ending = { expiresAtMs: noon() + 20 * MINUTE_MS };
+  const found = await conflictsOf([off(ending), off({ disabled: { atMs: 0, by: 'owner' } }), off({ status: 'killed' })]);
   expect(found).toEqual([]);
+});
+
+/** What an automation really does that ran as `before` does it, against a lamp that is turned on. Its trigger fires each 10 minutes. */
+async function conflictsOfRun(limits: JsonObject, before: (home: AgentFixture) => Promise<unknown>, actions: JsonObject[] = [LAMP_ON]) {
+  const clock = new ManualClock(noon());
+  const home = await startedFixture({ clock });
+  const trigger = [{ type: 'time', cron: '*/10 * * * *' }, onIs(true), { type: 'webhook', name: 'go' }];
+  const bound = trigger.map((one) => ('sensor_id' in one ? { ...one, sensor_id: SENSOR, equals: 30 } : one));
+  expect(codeOf(await home.spawn({ trigger: bound, actions, ...limits }, { permissions: ENOUGH }))).toBe('success');
+  await before(home);
+  const living = { config: { trigger, actions: [lamp('off')], ...limits }, coming: home.runner.comingOf({ id: 'auto' }) };
+  const due = living.coming.due.map((dueMs) => dueMs && (dueMs - clock.now()) / MINUTE_MS);
+  return toldOf(await conflictsOf([{ ...living, due }], { ports: { ...homePorts(), clock } }));
+}
+
+/** Runs it some times at once, some minutes after noon. */
+const ran = (times: number, minutes: number) => async (home: AgentFixture) => {
+  await home.passMinutes(minutes);
+  for (let run = 0; run < times; run++) {
+    await home.call('post_to_webhook', { agent_id: 'auto', webhook: 'go' });
+    await settled();
+  }
+};
+
+test('an automation that the cooldown keeps from a run comes at the first trigger after it, and the call does not set it off before', async () => {
+  expect(await conflictsOfRun({ cooldown_seconds: 100 }, ran(1, 5))).toEqual([['at_time', '2026-01-05T12:10:00.000Z', true]]);
+  expect(await conflictsOfRun({ cooldown_seconds: 900 }, ran(1, 5))).toEqual([['at_time', '2026-01-05T12:20:00.000Z', true]]);
+  expect(await conflictsOfRun({ cooldown_seconds: 7200 }, ran(1, 5))).toEqual([]);
+});
+
+test('a trigger that the cooldown puts off by less than a minute comes when the cooldown ends', async () => {
+  expect(await conflictsOfRun({ cooldown_seconds: 330 }, ran(1, 5))).toEqual([['at_time', '2026-01-05T12:10:30.000Z', true]]);
+});
+
+test('an automation that ran as often as it may within the hour comes when the hour is over', async () => {
+  const limits = { cooldown_seconds: 0, max_runs_per_hour: 6 };
+  expect(await conflictsOfRun(limits, ran(5, 5))).toContainEqual(['at_time', '2026-01-05T12:10:00.000Z', true]);
+  expect(await conflictsOfRun(limits, ran(6, 5))).toEqual([]);
+  const early = async (home: AgentFixture) => {
+    await ran(6, 0)(home);
+    await home.passMinutes(5);
+  };
+  expect(await conflictsOfRun(limits, early)).toEqual([['at_time', '2026-01-05T13:00:00.000Z', true]]);
+});
+
+test('while a run is under way, it is not certain that the next one begins', async () => {
+  const told = await conflictsOfRun({ cooldown_seconds: 0 }, ran(1, 5), [wait(30), LAMP_ON]);
+  expect(told).toEqual([
+    ['if_set_off', '2026-01-05T12:05:00.000Z', false],
+    ['at_time', '2026-01-05T12:10:00.000Z', false],
+  ]);
+});
+
+test('an automation that rests after failures does not come before the rest is over', async () => {
+  const failing = async (home: AgentFixture) => {
+    home.onLamp(() => Promise.reject(new AtmoError('DEVICE_UNREACHABLE', 'The lamp does not answer')));
+    await ran(5, 0)(home);
+    await home.passMinutes(4);
+  };
+  expect(await conflictsOfRun({ cooldown_seconds: 0 }, failing)).toEqual([['at_time', '2026-01-05T13:00:00.000Z', true]]);
 });
 
 test('an automation that the call sets off is told with an if, unless the value is there already', async () => {
