@@ -5,7 +5,7 @@ import { AtmoError, toAtmoError } from '../core/errors.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { callerView, canSeeTool, mayCallTool, requiredPermissions } from '../tools/definition/tool-permissions.ts';
 import type { AccessPorts } from './automation-ports.ts';
-import { observedBy, permissionOf } from './observed.ts';
+import { observedBy, permissionToObserve } from './observed.ts';
 import type { AutomationPlan } from './plan/plan-schema.ts';
 import { isFilledAtRun } from './plan/references.ts';
 import type { Action, Step } from './plan/step-schema.ts';
@@ -81,9 +81,7 @@ interface NeededPermissions {
 }
 
 function neededPermissions(plan: AutomationPlan, { author, agent }: AuthorAndAgent, ports: ActionPorts): NeededPermissions {
-  const seen = observedBy(plan).flatMap((about) =>
-    'device_id' in about ? `device:read:${about.device_id}` : (permissionOf(about, agent) ?? []),
-  );
+  const seen = observedBy(plan).flatMap((about) => permissionToObserve(about, agent) ?? []);
   const called = callsIn(plan.actions, ports.clock.now()).map(({ action }) => permissionsOfCall(action, author, ports));
   return { known: [...new Set([...seen, ...called.flatMap((one) => one ?? [])])], isComplete: !called.includes(undefined) };
 }

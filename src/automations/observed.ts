@@ -47,8 +47,13 @@ export function canObserve(about: Observed, principal: Principal, authorizer: Au
   return permission === undefined || authorizer.authorize(principal, [permission]).allowed;
 }
 
+/** Returns the permission to observe something, also a device; undefined if it needs none. */
+export function permissionToObserve(about: Observed, principal: Principal): string | undefined {
+  return 'device_id' in about ? `device:read:${about.device_id}` : permissionOf(about, principal);
+}
+
 /** Returns the permission to observe something; undefined if it needs none. */
-export function permissionOf(about: Exclude<Observed, { readonly device_id: string }>, principal: Principal): string | undefined {
+function permissionOf(about: Exclude<Observed, { readonly device_id: string }>, principal: Principal): string | undefined {
   switch (about.type) {
     case 'reading':
       return `sensor:read:${about.sensor_id}`;

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../core/json.ts';
 import { resultSchema, TEXT } from '../../tools/definition/define-tool.ts';
 import type { CheckPorts } from '../automation-ports.ts';
 import { deviceName } from '../home-things.ts';
-import type { Act, ValueChange } from './acts.ts';
+import type { Act, CheckedStep, ValueChange } from './acts.ts';
 import type { Behaviour, CheckedAutomation } from './behaviour.ts';
 import { type ShownWindow, type WeekTimes, windowsOf } from './week-times.ts';
 
@@ -122,6 +122,11 @@ export function contentFact(act: ValueChange, ports: Pick<CheckPorts, 'values'>)
     ...(becomes !== undefined && { becomes }),
     ...(becomes !== undefined && unit !== undefined && { unit }),
   };
+}
+
+/** Returns a step as a fact: by what it acts on, as in the effects of a call; by its tool if that is not known. */
+export function stepFact({ tool, acts: [first] }: Pick<CheckedStep, 'tool' | 'acts'>): JsonObject {
+  return first ? { target: first.effect.target } : { tool };
 }
 
 /** Returns times of the week as a fact. */

@@ -5,7 +5,7 @@ import { deviceName, sensorName } from '../home-things.ts';
 import type { Condition } from '../plan/condition-schema.ts';
 import { devicesOf } from './acts.ts';
 import { type Behaviour, situationsAt } from './behaviour.ts';
-import { type Finding, findingOf, quotedName, timelineEntry, timesFact } from './finding.ts';
+import { type Finding, findingOf, quotedName, stepFact, timelineEntry, timesFact } from './finding.ts';
 import { both, isPossible, type Situation, situationsOf } from './situations.ts';
 import type { Start } from './starts.ts';
 import { between, commonRange, exactly, isNoValue, joinedRange, rangeFact, rangeText, type ValueRange } from './value-range.ts';
@@ -15,16 +15,19 @@ import { isEmpty, NEVER, timesText } from './week-times.ts';
 export function neverHolding(behaviour: Behaviour, ports: CheckPorts): readonly Finding[] {
   const { conditions } = behaviour.automation.plan;
   const whole = situationsOf(conditions, ports);
-  if (!whole.some(isPossible))
-    return [
-      neverHoldingFinding(behaviour, ports, { why: clashSentence(whole, ports), facts: { case: 'clash', ...clashFact(whole, ports) } }),
-    ];
+  if (!whole.some(isPossible)) {
+    const { why, fact } = clashIn(whole, ports);
+    return [neverHoldingFinding(behaviour, ports, { why, facts: { case: 'clash', ...fact } })];
+  }
   const dead = behaviour.starts.filter(({ own, situations }) => isPossible(own) && situations.length === 0);
   return dead.map((start) => {
-    const together = whole.map((situation) => both(start.own, situation));
-    const why = `${triggerText(start, ports)} it never runs, because a condition does not hold then: ${clashSentence(together, ports)}`;
-    const facts = { case: 'trigger_clash', ...triggerFact(start, ports), ...clashFact(together, ports) } as const;
-    return neverHoldingFinding(behaviour, ports, { why, facts });
+    const trigger = triggerSaid(start, ports);
+    const clash = clashIn(
+      whole.map((situation) => both(start.own, situation)),
+      ports,
+    );
+    const why = `${trigger.why} it never runs, because a condition does not hold then: ${clash.why}`;
+    return neverHoldingFinding(behaviour, ports, { why, facts: { case: 'trigger_clash', ...trigger.fact, ...clash.fact } });
   });
 }
 
@@ -39,37 +42,54 @@ export function neverDone(behaviour: Behaviour, ports: CheckPorts): readonly Fin
   const step = behaviour.steps.find((one) => starts.every((start) => situationsAt(start, one).length === 0));
   if (!step) return [];
   const why = `the step ${step.tool} is never done, because the conditions of choices and waits before it exclude each other, or the trigger`;
-  const facts = { case: 'step_never', tool: step.tool } as const;
+  const facts = { case: 'step_never', ...stepFact(step) } as const;
   return [impossibleFinding(behaviour, { kind: 'never_holds', ports, why, facts, devices: devicesOf(step) })];
 }
 
-/** Returns why none of the situations is possible, by the first of them. */
-function clashSentence([situation]: readonly Situation[], ports: CheckPorts): string {
-  if (!situation) return 'no condition can hold';
-  for (const [key, range] of situation.facts) {
-    if (!isNoValue(range)) continue;
-    const [kind, id = ''] = key.split(' ');
-    return `${kind === 'reading' ? sensorName(id, ports) : key} would need two values at once that exclude each other`;
+/** A part of a sentence, and the same as a fact. */
+interface Said {
+  readonly why: string;
+  readonly fact: JsonObject;
+}
+
+/** Returns why none of the situations is possible, by the first of them. Without `about`, the times have no minute in common. */
+function clashIn([situation]: readonly Situation[], ports: CheckPorts): Said {
+  if (!situation) return { why: 'no condition can hold', fact: {} };
+  const [key] = [...situation.facts].find(([, range]) => isNoValue(range)) ?? [];
+  if (key === undefined) return { why: 'the times have no minute in common', fact: {} };
+  const [kind = '', id = ''] = key.split(' ');
+  const name = subjectName(kind, id, ports);
+  const why = `${subjectText(kind, name)} would need two values at once that exclude each other`;
+  return { why, fact: { about: { kind, ...(id !== '' && { id, name }) } } };
+}
+
+function subjectName(kind: string, id: string, ports: CheckPorts): string {
+  if (kind === 'reading') return sensorName(id, ports);
+  return kind === 'reachability' ? deviceName(id, ports) : id;
+}
+
+/** Returns what a fact of a situation is about. */
+function subjectText(kind: string, name: string): string {
+  switch (kind) {
+    case 'reading':
+      return name;
+    case 'flag':
+      return `the flag ${name}`;
+    case 'reachability':
+      return `whether ${name} is reachable`;
+    default:
+      return name === '' ? 'whether somebody is at home' : `whether ${name} is at home`;
   }
-  return 'the times have no minute in common';
 }
 
-/** Returns what `clashSentence` says as facts: what would need two values at once. Without it, the times have no minute in common. */
-function clashFact([situation]: readonly Situation[], ports: CheckPorts): JsonObject {
-  const [key] = [...(situation?.facts ?? [])].find(([, range]) => isNoValue(range)) ?? [];
-  if (key === undefined) return {};
-  const [kind, id = ''] = key.split(' ');
-  return { about: kind === 'reading' ? sensorName(id, ports) : id };
-}
-
-function triggerFact({ trigger, own }: Start, ports: CheckPorts): JsonObject {
-  if (trigger.type === 'reading') return { sensor: sensorName(trigger.sensor_id, ports) };
-  return isEmpty(own.times) ? {} : { times: timesFact(own.times) };
-}
-
-function triggerText({ trigger, own }: Start, ports: CheckPorts): string {
-  if (trigger.type === 'reading') return `When ${sensorName(trigger.sensor_id, ports)} sets it off,`;
-  return isEmpty(own.times) ? 'Then' : `When it is set off ${timesText(own.times)},`;
+/** Returns what sets off an automation. Nothing is known about it without a sensor or times. */
+function triggerSaid({ trigger, own }: Start, ports: CheckPorts): Said {
+  if (trigger.type === 'reading') {
+    const sensor = sensorName(trigger.sensor_id, ports);
+    return { why: `When ${sensor} sets it off,`, fact: { sensor } };
+  }
+  if (isEmpty(own.times)) return { why: 'Then', fact: {} };
+  return { why: `When it is set off ${timesText(own.times)},`, fact: { times: timesFact(own.times) } };
 }
 
 /** Returns triggers and conditions about something that never comes: what is gone, or a value that the sensor never shows. */

@@ -1,18 +1,16 @@
 import { toAtmoError } from '../../core/errors.ts';
-import type { JsonObject } from '../../core/json.ts';
+import { type JsonObject, textsOf } from '../../core/json.ts';
 import { NEEDS_APPROVAL, type RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { canSeeTool } from '../../tools/definition/tool-permissions.ts';
 import { checkActions } from '../automation-access.ts';
 import type { CheckPorts } from '../automation-ports.ts';
 import { deviceName, sensorName } from '../home-things.ts';
-import { canObserve, observedBy } from '../observed.ts';
-import type { Condition } from '../plan/condition-schema.ts';
+import { canObserve, type Observed, observedBy, permissionToObserve } from '../observed.ts';
 import type { Action } from '../plan/step-schema.ts';
-import type { Trigger } from '../plan/trigger-schema.ts';
 import { ASK_TOOL, callsIn } from '../run/step-calls.ts';
 import { type CheckedStep, devicesOf } from './acts.ts';
 import { type Behaviour, timesOfRuns, timesOfStep } from './behaviour.ts';
-import { actText, type Finding, findingOf, quotedName, timelineEntry, timesFact } from './finding.ts';
+import { actText, type Finding, findingOf, quotedName, stepFact, timelineEntry, timesFact } from './finding.ts';
 import { type RuledStep, type RuledTimes, ruledTimes } from './ruled-times.ts';
 import { minuteOfWeek } from './situations.ts';
 import {
@@ -36,11 +34,9 @@ const MINUTE_MS = 60_000;
 export function lackingPermissions(behaviour: Behaviour, ports: CheckPorts): readonly Finding[] {
   const { plan, principal } = behaviour.automation;
   const unseen = observedBy(plan).filter((about) => !canObserve(about, principal, ports.authorizer));
+  const missing = new Map(unseen.map((about) => [permissionToObserve(about, principal), about]));
+  const looks = [...missing].map(([permission, about]) => blindness(about, permission, ports));
   const refusals = callsIn(plan.actions, ports.clock.now()).flatMap(({ action }) => refusalOf(action, behaviour, ports) ?? []);
-  const looks = unseen.map((about): Refusal => {
-    const what = observedName(about, ports);
-    return { why: `it may not read ${what}`, facts: { case: 'may_not_look', what } };
-  });
   return [...looks, ...refusals].map(({ why, facts }) =>
     findingOf(
       {
@@ -58,7 +54,12 @@ export function lackingPermissions(behaviour: Behaviour, ports: CheckPorts): rea
   );
 }
 
-function observedName(about: Trigger | Condition, ports: CheckPorts): string {
+function blindness(about: Observed, permission: string | undefined, ports: CheckPorts): Refusal {
+  const why = `it may not read ${observedName(about, ports)}`;
+  return { why, facts: { case: 'may_not_look', lacks: permission === undefined ? [] : [permission] } };
+}
+
+function observedName(about: Observed, ports: CheckPorts): string {
   if ('sensor_id' in about) return sensorName(about.sensor_id, ports);
   if ('device_id' in about) return deviceName(about.device_id, ports);
   return 'flag' in about ? `the flag ${about.flag}` : `what ${about.type} looks at`;
@@ -75,8 +76,8 @@ function refusalOf(action: Action, { automation }: Behaviour, ports: CheckPorts)
     checkActions([action], automation.principal, ports);
     return undefined;
   } catch (thrown) {
-    const { message } = toAtmoError(thrown);
-    const facts = { case: 'step_refused', tool: action.tool, message: message.replace(/^actions\/0 \([^)]*\)[^:]*: /, '') } as const;
+    const { code, message, details } = toAtmoError(thrown);
+    const facts = { case: 'step_refused', tool: action.tool, code, lacks: textsOf(details.required) } as const;
     return { why: message.replace(/^actions\/0 /, ''), facts };
   }
 }
@@ -113,7 +114,7 @@ interface WaitingStep {
   readonly step: CheckedStep;
   readonly times: WeekTimes;
   readonly why: string;
-  /** The tool that needs an approval, and the rule that wants it; empty for a step that asks. */
+  /** The step that needs an approval, and the rule that wants it; empty for a step that asks. */
   readonly facts: JsonObject;
 }
 
@@ -150,11 +151,11 @@ function waitingStep(step: CheckedStep, behaviour: Behaviour, ports: CheckPorts)
   const times = intersection(timesOfStep(behaviour, step), SLEEPING_HOURS);
   if (isEmpty(times)) return undefined;
   if (step.tool === ASK_TOOL) return { step, times, why: 'it asks', facts: {} };
-  if (isApproved(step, behaviour, ports)) return { step, times, why: `${step.tool} needs an approval`, facts: { tool: step.tool } };
+  if (isApproved(step, behaviour, ports)) return { step, times, why: `${step.tool} needs an approval`, facts: stepFact(step) };
   const ruled = ruledTimes({ behaviour, step, times }, 'approve', ports);
   if (!ruled) return undefined;
   const why = `the rule ${JSON.stringify(ruled.rule)} wants an approval of ${step.tool}`;
-  return { step, times: ruled.times, why, facts: { tool: step.tool, rule: ruled.rule } };
+  return { step, times: ruled.times, why, facts: { ...stepFact(step), rule: ruled.rule } };
 }
 
 /** Returns whether a person has to approve the step: one of its effects is dangerous, or its tool always needs an approval. */
@@ -200,7 +201,7 @@ function refusedFinding({ behaviour, step, times }: RuledStep, { rule, times: re
         is_always: isAlways,
         times: timesFact(refused),
         ...(rule !== 'default' && { rule }),
-        ...(step.acts[0] ? { target: step.acts[0].effect.target } : { tool: step.tool }),
+        ...stepFact(step),
       },
     },
     ports,

@@ -3,7 +3,9 @@ import type { DeviceView } from '../api/hub-types.ts';
 import { humanWords, numberWords, readingName, valueWords } from '../components/formatting.ts';
 import { hasText, languageTag, text } from '../texts/text.ts';
 import { effectWords } from './approval-text.ts';
+import { shortName } from './audit-rows.ts';
 import { dayWords } from './automation-words.ts';
+import { grantsInWords } from './tokens.ts';
 
 /** Something that may go wrong with an automation, as `hub:check_automation` returns it. */
 export interface Finding {
@@ -54,7 +56,14 @@ function caseOf({ facts, severity }: Finding): string {
   if (name === 'loop') return facts.is_alone === true ? 'loop_alone' : 'loop';
   if (name === 'waits_at_night') return facts.is_always === true ? 'waits_at_night' : 'waits_at_night_perhaps';
   if (name === 'refused_by_rule') return facts.rule === undefined ? 'allowed_by_no_rule' : 'refused_by_rule';
+  if (name === 'step_refused') return refusedCase(facts);
   return (name === 'clash' || name === 'trigger_clash') && facts.about === undefined ? `${name}_of_times` : name;
+}
+
+/** Returns why a step would be refused: a permission is missing, something in it is not there or not to be seen, or its values do not fit. */
+function refusedCase({ lacks, code }: JsonObject): string {
+  if (textsOf(lacks).length > 0) return 'step_lacks';
+  return String(code).endsWith('_NOT_FOUND') ? 'step_unknown' : 'step_unfit';
 }
 
 function valuesOf({ automations, facts }: Finding, devices: readonly DeviceView[]): Readonly<Record<string, string>> {
@@ -71,14 +80,17 @@ function valuesOf({ automations, facts }: Finding, devices: readonly DeviceView[
     wanted: rangeWords(facts.wanted),
     shown: rangeWords(facts.shown),
     events: textsOf(facts.events).join(', ') || text('words.none'),
-    tool: humanWords(String(facts.tool ?? '').replace(/^[a-z0-9_-]+:|@.*$/g, '')),
-    act: typeof facts.target === 'string' ? effectWords(facts.target, devices) : humanWords(String(facts.tool ?? '')),
+    about: subjectWords(objectOf(facts.about)),
+    permissions: grantsInWords(textsOf(facts.lacks), devices).join(', '),
+    act: stepWords(facts, devices),
     ways: objectsOf(facts.ways)
       .map(({ agent_id: id, target, changes }) =>
         text('check.way', { name: nameOf(String(id)), act: effectWords(String(target), devices), sensor: String(changes) }),
       )
       .join('; '),
-    reasons: objectsOf(facts.reasons).map(reasonWords).join(', '),
+    reasons: objectsOf(facts.reasons)
+      .map((reason) => reasonWords(reason, devices))
+      .join(', '),
   };
 }
 
@@ -101,10 +113,22 @@ function triggerOf({ sensor, times }: JsonObject): string {
   return times === undefined ? text('check.set_off') : text('check.set_off_at', { times: whenOf({ times }) });
 }
 
-function reasonWords({ tool, rule }: JsonObject): string {
-  if (tool === undefined) return text('check.reason_asks');
-  const words = { tool: humanWords(String(tool).replace(/^[a-z0-9_-]+:|@.*$/g, '')), rule: String(rule) };
-  return text(rule === undefined ? 'check.reason_approval' : 'check.reason_rule', words);
+function reasonWords(reason: JsonObject, devices: readonly DeviceView[]): string {
+  const act = stepWords(reason, devices);
+  if (act === '') return text('check.reason_asks');
+  return text(reason.rule === undefined ? 'check.reason_approval' : 'check.reason_rule', { act, rule: String(reason.rule) });
+}
+
+/** Returns a step by what it acts on, else by its tool; nothing if neither is told. */
+function stepWords({ target, tool }: JsonObject, devices: readonly DeviceView[]): string {
+  if (typeof target === 'string') return effectWords(target, devices);
+  return typeof tool === 'string' ? humanWords(shortName(tool)) : '';
+}
+
+/** Returns what would need two values at once. */
+function subjectWords({ kind, name = '' }: JsonObject): string {
+  const key = `check.about_${kind}${name === '' ? '_any' : ''}`;
+  return hasText(key) ? text(key, { name: String(name) }) : String(name);
 }
 
 /** Values that people call on and off. */

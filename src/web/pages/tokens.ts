@@ -4,6 +4,7 @@ import { deviceText, type NamedDevice, nameText } from '../../core/devices/actio
 import { areaKey } from '../../core/devices/device-names.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { DeviceView } from '../api/hub-types.ts';
+import { readingName } from '../components/formatting.ts';
 import { hasText, text } from '../texts/text.ts';
 
 /** A token in the result of `GET /api/v1/tokens`. This result never contains the text of a token. */
@@ -97,7 +98,9 @@ export function grantInWords(permission: string, devices: readonly NamedDevice[]
   if (grant.kind === 'namespace')
     return grant.namespace === 'admin' ? text('tokens.grant_admin') : text('tokens.grant_namespace', { namespace: grant.namespace });
   const key = `tokens.grant_${grant.namespace}:${grant.action}`;
-  return hasText(key) ? text(key, { scope: scopeText(grant, devices) }) : permission;
+  const forAll = grant.kind === 'action' || grant.kind === 'any-resource' ? [`${key}_all`] : [];
+  const known = [...forAll, key].find(hasText);
+  return known && hasText(known) ? text(known, { scope: scopeText(grant, devices) }) : permission;
 }
 
 /**
@@ -177,7 +180,7 @@ function scopeText(grant: Exclude<Grant, { kind: 'everything' } | { kind: 'names
 function resourceText(resource: string, devices: readonly NamedDevice[]): string {
   const [device = '', ...reading] = resource.split('/');
   const name = deviceText(device, devices);
-  return reading.length === 0 ? name : `${name} (${reading.join('/').replaceAll('_', ' ')})`;
+  return reading.length === 0 ? name : `${name} (${readingName(reading.join('/'))})`;
 }
 
 function areaText(key: string, devices: readonly NamedDevice[]): string {

@@ -45,7 +45,7 @@ describe('a permission chosen at the page', () => {
     expect(grantInWords('device:control:@area/living-room', HOME)).toBe('control devices in Living room');
     expect(grantInWords('device:control:hall-lamp', HOME)).toBe('control Reading lamp (Living room)');
     expect(grantInWords('sensor:read:hall-lamp/*', HOME)).toBe('read sensors of Reading lamp (Living room)');
-    expect(grantInWords('sensor:read:hall-lamp/air_quality', HOME)).toBe('read sensors of Reading lamp (Living room) (air quality)');
+    expect(grantInWords('sensor:read:hall-lamp/air_quality', HOME)).toBe('read sensors of Reading lamp (Living room) (Air quality)');
     expect(grantInWords('admin:device:gone', HOME)).toBe('administer gone');
     expect(grantInWords('device:read:*', HOME)).toBe('read the state of all devices');
     expect(grantInWords('*', HOME)).toBe('everything but administration');
