@@ -19,7 +19,7 @@ describe('every parser of what others sent', () => {
   test('stands with its module in docs/reliability.md', async () => {
     const { printed } = await fuzz('--list');
     const documented = readFileSync('docs/reliability.md', 'utf8').matchAll(/^\| `([a-z\d-]+)` \| .+ \| `(.+)` \|$/gm);
-    expect([...documented].map(([, name, source]) => `${name} src/${source}`)).toEqual(
+    expect([...documented].map(([, name, source]) => `${name} ${source}`)).toEqual(
       printed
         .trim()
         .split('\n')
