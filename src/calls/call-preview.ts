@@ -1,7 +1,7 @@
 import { type Authorizer, type CallToJudge, maxRisk, type Principal, type Risk } from '../core/auth/principal.ts';
 import { AtmoError, toAtmoError } from '../core/errors.ts';
 import type { Json, JsonObject } from '../core/json.ts';
-import { NEEDS_APPROVAL, type RegisteredTool } from '../tools/definition/tool-definition.ts';
+import { type InnerCall, NEEDS_APPROVAL, type RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { formerToolIds } from '../tools/definition/tool-names.ts';
 import { callerView, canSeeTool, effectsOf } from '../tools/definition/tool-permissions.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
@@ -34,49 +34,88 @@ interface PreviewedCall extends Omit<CallToJudge, 'principal'> {
 
 /**
  * Returns the call and then its inner calls in the order in which they would run, each with canonical parameters and its effects. Runs
- * nothing. Throws, for example, TOOL_NOT_FOUND for an unknown tool and VALIDATION_ERROR for invalid parameters.
+ * nothing. Throws, for example, TOOL_NOT_FOUND for an unknown tool, VALIDATION_ERROR for invalid parameters, and RESOURCE_EXCEEDED at the first
+ * inner call that is too much.
  */
 export function previewCalls(ports: CallPreviewPorts, request: PreviewedRequest): readonly PreviewedCall[] {
-  const calls = callsOf(ports, request, 0);
-  if (calls.length <= MAX_NESTED_CALLS) return calls;
-  throw tooManyCalls(request.tool);
+  return new PreviewedTree(ports, request.viewer).callsOf(request, 0);
 }
 
-function callsOf(
-  ports: CallPreviewPorts,
-  { tool: name, params: given, viewer }: PreviewedRequest,
-  depth: number,
-): readonly PreviewedCall[] {
-  const tool = toolOf(ports, name, viewer);
-  const params = given === undefined ? undefined : paramsOf(tool, given, ports, viewer);
-  // Only the other hub can compute the effects of its tool, so they are unknown here.
-  const effects = params === undefined || tool.hubs ? [] : effectsOf(tool, params);
-  const own = { toolId: tool.id, formerToolIds: formerToolIds(tool), params: params ?? {}, effects, isKnown: params !== undefined };
-  const inner = tool.innerCalls?.(params) ?? [];
-  if (inner.length > 0 && depth === MAX_CALL_DEPTH) throw tooManyCalls(name);
-  const steps = inner.flatMap((step) => {
+/** A tool with its parameters; undefined while they depend on results of earlier steps. */
+interface ToPreview {
+  readonly tool: string;
+  readonly params?: Json | undefined;
+}
+
+/** A call with the calls inside it. */
+class PreviewedTree {
+  readonly #ports: CallPreviewPorts;
+  readonly #viewer: Principal;
+  #callsLeft = MAX_NESTED_CALLS;
+
+  constructor(ports: CallPreviewPorts, viewer: Principal) {
+    this.#ports = ports;
+    this.#viewer = viewer;
+  }
+
+  callsOf({ tool: name, params: given }: ToPreview, depth: number): readonly PreviewedCall[] {
+    const tool = toolOf(this.#ports, name, this.#viewer);
+    const params = given === undefined ? undefined : paramsOf(tool, given, this.#ports, this.#viewer);
+    // Only the other hub can compute the effects of its tool, so they are unknown here.
+    const effects = params === undefined || tool.hubs ? [] : effectsOf(tool, params);
+    const own = { toolId: tool.id, formerToolIds: formerToolIds(tool), params: params ?? {}, effects, isKnown: params !== undefined };
+    const inner = tool.innerCalls?.(params) ?? [];
+    if (inner.length > 0 && depth === MAX_CALL_DEPTH) throw tooManyCalls(name);
+    return [own, ...inner.flatMap((step) => this.#inside(name, step, depth))];
+  }
+
+  #inside(outer: string, step: InnerCall, depth: number): readonly PreviewedCall[] {
+    this.#callsLeft -= 1;
+    if (this.#callsLeft < 0) throw tooManyCalls(outer);
     try {
-      return callsOf(ports, { tool: step.tool, params: step.params, viewer }, depth + 1);
+      return this.callsOf(step, depth + 1);
     } catch (thrown) {
       const { code, message, details } = toAtmoError(thrown);
-      throw new AtmoError(code, `${name} would call ${step.tool}: ${message}`, details);
+      throw new AtmoError(code, `${outer} would call ${step.tool}: ${message}`, details);
     }
-  });
-  return [own, ...steps];
+  }
 }
 
-/** Returns the highest risk of a call and its inner calls. For unknown parameters, assumes the highest risk that is possible. */
-export function previewRisk(ports: CallPreviewPorts, { tool: name, params: given, viewer }: PreviewedRequest, depth = 0): Risk {
-  const tool = attempt(() => toolOf(ports, name, viewer));
-  if (!tool) return 'none';
-  const { isDangerous, tags } = tool.definition.metadata;
-  if (isDangerous || tags.includes(NEEDS_APPROVAL) || depth > MAX_CALL_DEPTH) return 'dangerous';
-  const params = given === undefined ? undefined : attempt(() => paramsOf(tool, given, ports, viewer));
-  // A call with invalid parameters is refused and has no effect.
-  if (given !== undefined && !params) return 'none';
-  const own = params ? (tool.hubs ? [] : (attempt(() => effectsOf(tool, params)) ?? [])).map(({ risk }) => risk) : [riskOfAny(tool)];
-  const inner = tool.innerCalls?.(params) ?? [];
-  return maxRisk(...own, ...inner.map((call) => previewRisk(ports, { tool: call.tool, params: call.params, viewer }, depth + 1)));
+/**
+ * Returns the highest risk of a call and its inner calls. For unknown parameters, and for more inner calls than are previewed, assumes the
+ * highest risk that is possible.
+ */
+export function previewRisk(ports: CallPreviewPorts, request: PreviewedRequest): Risk {
+  return new RiskOfTree(ports, request.viewer).of(request, 0);
+}
+
+/** The risk of a call with the calls inside it. */
+class RiskOfTree {
+  readonly #ports: CallPreviewPorts;
+  readonly #viewer: Principal;
+  #callsLeft = MAX_NESTED_CALLS;
+
+  constructor(ports: CallPreviewPorts, viewer: Principal) {
+    this.#ports = ports;
+    this.#viewer = viewer;
+  }
+
+  of({ tool: name, params: given }: ToPreview, depth: number): Risk {
+    const tool = attempt(() => toolOf(this.#ports, name, this.#viewer));
+    if (!tool) return 'none';
+    const { isDangerous, tags } = tool.definition.metadata;
+    if (isDangerous || tags.includes(NEEDS_APPROVAL) || depth > MAX_CALL_DEPTH) return 'dangerous';
+    const params = given === undefined ? undefined : attempt(() => paramsOf(tool, given, this.#ports, this.#viewer));
+    // A call with invalid parameters is refused and has no effect.
+    if (given !== undefined && !params) return 'none';
+    const inner = tool.innerCalls?.(params) ?? [];
+    return maxRisk(...ownRisks(tool, params), ...inner.map((call) => (this.#callsLeft-- > 0 ? this.of(call, depth + 1) : 'dangerous')));
+  }
+}
+
+function ownRisks(tool: RegisteredTool, params: JsonObject | undefined): readonly Risk[] {
+  if (!params) return [riskOfAny(tool)];
+  return tool.hubs ? [] : (attempt(() => effectsOf(tool, params)) ?? []).map(({ risk }) => risk);
 }
 
 /** Returns the highest risk of the tool's calls. It is `dangerous` if the effects depend on the call and the tool has no fixed device. */
