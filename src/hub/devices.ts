@@ -79,7 +79,7 @@ export async function openDevices(
   const names = deviceNames(() => directory.list(), homeNames);
   const ports = { devices: sync, names, access, validator };
   const memberPorts = { devices: sync, names, access, validator, directory, areas: homeNames, authorizer: infrastructure.auth.authorizer };
-  services.states.use(new LiveDeviceStates({ devices: sync, access, directory }));
+  services.states.use(new LiveDeviceStates({ devices: sync, access, directory, clock }));
   const scenes = new SceneStore(infrastructure.store);
   services.nameUses.add(() =>
     scenes.list().map(({ name, actions }) => ({

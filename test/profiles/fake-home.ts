@@ -55,7 +55,9 @@ export class FakeHome implements DeviceDirectory, DeviceAccess {
   writeFailure: AtmoError | undefined;
   /** Devices that have not reported their present values yet. */
   readonly unreported = new Set<string>();
-  /** Devices that answer nothing, ever. */
+  /** Devices that never answer a read. */
+  readonly unreadable = new Set<string>();
+  /** Devices that never answer a command. */
   readonly dead = new Set<string>();
   readonly #descriptions = new Map<DeviceId, DeviceDescription>();
   readonly #values = new Map<string, Json>();
@@ -134,6 +136,7 @@ export class FakeHome implements DeviceDirectory, DeviceAccess {
 
   async read(paths: readonly AttributePath[], _options: DeviceCallOptions): Promise<readonly AttributeReading[]> {
     this.reads.push(paths);
+    if (paths.some(({ device }) => this.unreadable.has(device))) return new Promise(() => {});
     if (this.readFailure ?? this.failure) throw this.readFailure ?? this.failure;
     return paths.map((path) => ({ path, value: this.#values.get(keyOf(path)) ?? null, atMs: this.toldMs, reachability: 'reachable' }));
   }

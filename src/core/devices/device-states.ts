@@ -26,7 +26,8 @@ export interface Reversibility {
 export interface DeviceStates {
   /**
    * Returns the present raw values that the effects may change. Values that devices report are taken from their reports; only values that
-   * they do not report are read from them, and then a promise is returned. It never rejects: what cannot be read is absent.
+   * they do not report, or have not reported yet, are read from them, and then a promise is returned. It never rejects: what cannot be read is
+   * absent, and so is what a device that has not reported yet does not answer within a second.
    */
   before(effects: readonly Effect[], signal: AbortSignal): DeviceState | Promise<DeviceState>;
   /** Returns the same values as they were reported last. */

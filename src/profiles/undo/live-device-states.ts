@@ -1,4 +1,5 @@
 import type { Effect } from '../../core/auth/principal.ts';
+import { type Clock, orAborted } from '../../core/clock.ts';
 import type { DeviceAccess, DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { DeviceState } from '../../core/devices/device-model.ts';
 import { parseDeviceId } from '../../core/devices/device-names.ts';
@@ -12,11 +13,18 @@ import { inversePlan } from './inverse-plan.ts';
 import { PredictedState } from './predicted-state.ts';
 import { type DeviceEffect, deviceEffect, isActing, onePerAttribute, pathOf } from './touched-values.ts';
 
+/**
+ * Longest time for which a call waits for devices that have not reported their present values yet, in milliseconds. A device that sleeps or has
+ * no power would otherwise delay what the call does to all others. What is unknown then cannot be undone.
+ */
+const MAX_WAIT_MS = 1_000;
+
 /** The services with which the states of devices are known. */
 export interface DeviceStatePorts {
   readonly devices: Pick<CompiledDevices, 'get'>;
   readonly access: Pick<DeviceAccess, 'read' | 'isCurrent'>;
   readonly directory: Pick<DeviceDirectory, 'get'>;
+  readonly clock: Clock;
 }
 
 /** Knows the states of devices from their reports, and what effects do to them from the compiled profiles. */
@@ -94,8 +102,12 @@ export class LiveDeviceStates implements DeviceStates {
 
   /** Returns the values that have to be read: those whose changes the device does not report, or all until it has reported the present ones. */
   #valuesToAsk({ compiled, kept }: AffectedDevice): readonly CompiledValue[] {
-    const isCurrent = this.#ports.access.isCurrent(compiled.device.id);
+    const isCurrent = this.#isCurrent({ compiled });
     return kept.filter((value) => value.hasToBeAsked || !isCurrent);
+  }
+
+  #isCurrent({ compiled }: Pick<AffectedDevice, 'compiled'>): boolean {
+    return this.#ports.access.isCurrent(compiled.device.id);
   }
 
   #isReachable({ compiled }: AffectedDevice): boolean {
@@ -103,13 +115,21 @@ export class LiveDeviceStates implements DeviceStates {
   }
 
   async #withAsked(reported: DeviceState, asked: readonly AffectedDevice[], signal: AbortSignal): Promise<DeviceState> {
-    const read = asked.map(async (one) => {
-      const { device } = one.compiled;
-      const readings = await this.#ports.access.read(pathsOf(device, this.#valuesToAsk(one)), { signal }).catch(() => []);
-      return [device.id, Object.fromEntries(readings.map(({ path, value }) => [pathOf(path), value]))] as const;
-    });
-    const answers = new Map<string, JsonObject>(await Promise.all(read));
+    const timeUp = new AbortController();
+    const stop = this.#ports.clock.after(MAX_WAIT_MS, () => timeUp.abort());
+    const bounded = AbortSignal.any([signal, timeUp.signal]);
+    const reads = asked.map((one) => this.#read(one, this.#isCurrent(one) ? signal : bounded));
+    const answers = new Map(await Promise.all(reads));
+    stop();
     return withoutEmpty(Object.fromEntries(Object.entries(reported).map(([id, values]) => [id, { ...values, ...answers.get(id) }])));
+  }
+
+  /** Returns the values of a device that have to be read, by path; none if it does not answer before the signal aborts. */
+  async #read(one: AffectedDevice, signal: AbortSignal): Promise<readonly [string, JsonObject]> {
+    const { device } = one.compiled;
+    const answer = this.#ports.access.read(pathsOf(device, this.#valuesToAsk(one)), { signal });
+    const readings = await orAborted(answer, signal).catch(() => []);
+    return [device.id, Object.fromEntries(readings.map(({ path, value }) => [pathOf(path), value]))];
   }
 }
 

@@ -56,7 +56,7 @@ export class JournaledHome {
   private constructor(harness: ToolHarness, extra: Parameters<typeof makePipeline>[0]) {
     this.harness = harness;
     const { home, registry, validator, clock, sync: devices, authorizer, homeNames: areas } = harness;
-    const states = new LiveDeviceStates({ devices, access: home, directory: home });
+    const states = new LiveDeviceStates({ devices, access: home, directory: home, clock });
     const capabilities = ['matter_bridge', 'device_control', 'light_control', 'agent_runtime'];
     const tools = new ToolDirectory({ registry, self: { id: 'hub-1', name: 'cellar' }, remote: NO_OTHERS.tools, mesh: NO_OTHERS.view });
     registry.register(

@@ -8,6 +8,7 @@ import type { CompiledDevice } from '../../../src/profiles/compile/compiled-devi
 import { ProfileSet } from '../../../src/profiles/files/profile-set.ts';
 import { toolEffects } from '../../../src/profiles/tools/run-device-tool.ts';
 import { LiveDeviceStates } from '../../../src/profiles/undo/live-device-states.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { described, profiles } from '../device-fixtures.ts';
 
 /** States in which the tools of a cluster are called, where values depend on each other. */
@@ -73,6 +74,7 @@ test('a tool that nothing is known to undo says so in its description', () => {
       devices,
       access: { read: async () => [], isCurrent: () => true },
       directory: { get: () => undefined },
+      clock: new ManualClock(),
     });
     return compiled.tools.flatMap((tool) => {
       if (tool.kind === 'read' || tool.capability !== id || tool.undo !== undefined || !tool.example) return [];
