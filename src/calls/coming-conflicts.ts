@@ -34,7 +34,7 @@ export interface RehearsedEffects {
 /** What automations will do within the hour, as far as one caller may know of it. */
 export interface ComingActs {
   /** Returns where automations set what the call sets to something else: the certain ones first, the soonest first. */
-  conflictsOf(call: RehearsedEffects): readonly ComingConflict[];
+  conflictsOf(call: RehearsedEffects): Promise<readonly ComingConflict[]>;
 }
 
 /** Port: what automations will do within the hour. */
@@ -52,6 +52,6 @@ export class LateComingAutomations implements ComingAutomations {
   }
 
   async actsFor(caller: Principal): Promise<ComingActs> {
-    return (await this.#coming?.actsFor(caller)) ?? { conflictsOf: () => [] };
+    return (await this.#coming?.actsFor(caller)) ?? { conflictsOf: async () => [] };
   }
 }

@@ -103,7 +103,7 @@ class RehearsedTree {
   async #conflicts({ request, tool, params, effects }: RehearsedCall): Promise<readonly ComingConflict[]> {
     if (!tool.definition.execution.hasSideEffects) return [];
     this.#coming ??= this.#context.coming.actsFor(request.principal);
-    return (await this.#coming).conflictsOf({ toolId: tool.id, params, effects });
+    return await (await this.#coming).conflictsOf({ toolId: tool.id, params, effects });
   }
 
   async #inner(call: RehearsedCall, inner: readonly InnerCall[], depth: number): Promise<readonly Rehearsal[]> {

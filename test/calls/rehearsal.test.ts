@@ -106,7 +106,9 @@ describe('a rehearsal', () => {
     const coming: ComingAutomations = {
       actsFor: async ({ id }) => {
         asked.push(id);
-        return { conflictsOf: ({ toolId, params }) => (toolId === 'core:dim@1.0.0' && params.device_id === 'lamp-1' ? [conflict] : []) };
+        return {
+          conflictsOf: async ({ toolId, params }) => (toolId === 'core:dim@1.0.0' && params.device_id === 'lamp-1' ? [conflict] : []),
+        };
       },
     };
     const { pipeline, runs } = room({ coming });

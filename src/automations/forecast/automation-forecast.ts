@@ -1,12 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ComingActs, ComingAutomations, ComingConflict, RehearsedEffects } from '../../calls/coming-conflicts.ts';
 import type { Principal } from '../../core/auth/principal.ts';
+import type { Clock } from '../../core/clock.ts';
 import type { AgentQueries, CheckPorts, ComingRuns } from '../automation-ports.ts';
-import { type Act, changesBy, type ValueChange } from '../check/acts.ts';
+import { changesBy, type ValueChange } from '../check/acts.ts';
 import { livingAutomations } from '../check/automation-check.ts';
-import { type Behaviour, livingBehaviours } from '../check/behaviour.ts';
-import { differ } from '../check/opposite-effects.ts';
-import { ComingSteps, type StepMoment } from './coming-steps.ts';
+import { livingBehaviours } from '../check/behaviour.ts';
+import { AutomationMeetings } from './automation-meetings.ts';
+import { ComingSteps } from './coming-steps.ts';
 import { conflictView, hiddenConflict, isCertain, type Meeting } from './conflict-words.ts';
 import { NextHour } from './next-hour.ts';
 import { SetOffTriggers } from './set-off.ts';
@@ -15,8 +16,11 @@ import { SetOffTriggers } from './set-off.ts';
 const MAX_CONFLICTS = 20;
 /** Maximum number of devices of which it is told that hidden automations act on them. */
 const MAX_HIDDEN = 8;
-/** Maximum number of pairs of changes of one automation and a call that are compared. */
-const MAX_PAIRS = 2_000;
+/**
+ * Largest effort of all forecasts of one rehearsal, in comparisons of two changes. Each automation gets an equal share of it, so that agents with
+ * many steps, triggers and conditions cannot make a rehearsal long. What is left over counts as nothing found.
+ */
+const MAX_EFFORT = 500_000;
 /** Milliseconds of work after which the hub does its other work. */
 const TURN_MS = 3;
 
@@ -37,64 +41,73 @@ export class AutomationForecast implements ComingAutomations {
 
   /** What one automation does is kept for half a minute, so that another forecast takes less. */
   async actsFor(caller: Principal): Promise<ComingActs> {
-    const { check, agents } = this.#ports;
-    const behaviours: Behaviour[] = [];
-    let turnMs = check.clock.monotonic();
-    for (const automation of livingAutomations(agents, caller)) {
-      behaviours.push(livingBehaviours(check).of(automation));
-      if (check.clock.monotonic() - turnMs < TURN_MS) continue;
-      await nextTurn();
-      turnMs = check.clock.monotonic();
+    const { check, agents, comingOf } = this.#ports;
+    const turns = new Turns(check.clock);
+    const hour = new NextHour(check);
+    // That hidden automations exist is known to who may ask for a check of a draft, and to nobody else.
+    const mayKnowHidden = check.authorizer.authorize(caller, ['agent:spawn']).allowed;
+    const automations = livingAutomations(agents, caller).filter(({ isHidden }) => !isHidden || mayKnowHidden);
+    const effort = MAX_EFFORT / Math.max(1, automations.length);
+    const seen: AutomationMeetings[] = [];
+    const hidden = new Set<string>();
+    for (const automation of automations) {
+      const behaviour = livingBehaviours(check).of(automation);
+      if (automation.isHidden) for (const value of behaviour.acts.keys()) hidden.add(value);
+      else seen.push(new AutomationMeetings(new ComingSteps(behaviour, comingOf(automation), { hour, ports: check }), effort));
+      await turns.pause();
     }
-    return new CallersForecast(behaviours, caller, this.#ports);
+    return new CallersForecast({ seen, hidden }, caller, { check, turns });
   }
 }
 
-/** What automations will do, for one caller. */
+/** Lets the hub do its other work between pieces of a forecast. */
+class Turns {
+  readonly #clock: Clock;
+  #sinceMs: number;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#sinceMs = clock.monotonic();
+  }
+
+  async pause(): Promise<void> {
+    if (this.#clock.monotonic() - this.#sinceMs < TURN_MS) return;
+    await nextTurn();
+    this.#sinceMs = this.#clock.monotonic();
+  }
+}
+
+/** The automations of which a caller learns. */
+interface KnownAutomations {
+  readonly seen: readonly AutomationMeetings[];
+  /** The values that automations change which the caller may not see. */
+  readonly hidden: ReadonlySet<string>;
+}
+
+/** What automations will do, for one caller and one rehearsal. */
 class CallersForecast implements ComingActs {
-  readonly #seen: readonly ComingSteps[];
-  readonly #hidden: readonly Behaviour[];
+  readonly #known: KnownAutomations;
   readonly #caller: Principal;
   readonly #ports: CheckPorts;
+  readonly #turns: Turns;
 
-  constructor(behaviours: readonly Behaviour[], caller: Principal, { check, comingOf }: ForecastPorts) {
-    const hour = new NextHour(check);
-    const { visible = [], hidden = [] } = Object.groupBy(behaviours, ({ automation }) => (automation.isHidden ? 'hidden' : 'visible'));
-    this.#seen = visible.map((behaviour) => new ComingSteps(behaviour, comingOf(behaviour.automation), { hour, ports: check }));
-    // That hidden automations exist is known to who may ask for a check of a draft, and to nobody else.
-    this.#hidden = check.authorizer.authorize(caller, ['agent:spawn']).allowed ? hidden : [];
+  constructor(known: KnownAutomations, caller: Principal, { check, turns }: { readonly check: CheckPorts; readonly turns: Turns }) {
+    this.#known = known;
     this.#caller = caller;
     this.#ports = check;
+    this.#turns = turns;
   }
 
-  conflictsOf({ toolId, params, effects }: RehearsedEffects): readonly ComingConflict[] {
+  async conflictsOf({ toolId, params, effects }: RehearsedEffects): Promise<readonly ComingConflict[]> {
     const changes = effects.flatMap((effect) => changesBy(effect));
-    const met = this.#seen.flatMap((coming) => {
-      const acts = actsAgainst(changes, coming.behaviour);
-      return acts.length === 0 ? [] : [{ coming, acts }];
-    });
-    const behaviours = met.map(({ coming }) => coming.behaviour);
-    const triggers = new SetOffTriggers({ toolId, params, changes, caller: this.#caller }, behaviours, this.#ports);
-    const found = met.flatMap(({ coming, acts }) => this.#meetingsWith(coming, acts, triggers));
+    const triggers = new SetOffTriggers({ toolId, params, changes, caller: this.#caller }, this.#ports);
+    const found: Meeting[] = [];
+    for (const automation of this.#known.seen) {
+      found.push(...automation.with(changes, triggers));
+      await this.#turns.pause();
+    }
     const told = found.sort(byWeight).slice(0, MAX_CONFLICTS);
     return [...told.map((meeting) => conflictView(meeting, this.#ports)), ...this.#withHidden(changes).slice(0, MAX_HIDDEN)];
-  }
-
-  /** Returns where an automation meets the changes: the soonest time for each device and each cause. */
-  #meetingsWith(coming: ComingSteps, acts: readonly Act[], triggers: SetOffTriggers): readonly Meeting[] {
-    const { automation } = coming.behaviour;
-    const starts = triggers.of(coming.behaviour);
-    const found = new Map<string, Meeting>();
-    for (const act of acts) {
-      const { step } = act;
-      for (const moment of [coming.byTime(step), coming.afterWait(step), coming.ifSetOff(step, starts)]) {
-        if (!moment) continue;
-        const key = `${act.device} ${moment.when}`;
-        const known = found.get(key)?.moment;
-        if (!known || isSooner(moment, known)) found.set(key, { automation, act, moment });
-      }
-    }
-    return [...found.values()];
   }
 
   /**
@@ -102,27 +115,9 @@ class CallersForecast implements ComingActs {
    * that, if a caller asked with many calls.
    */
   #withHidden(changes: readonly ValueChange[]): readonly ComingConflict[] {
-    const shared = changes.filter(({ value }) => this.#hidden.some(({ acts }) => acts.has(value)));
+    const shared = changes.filter(({ value }) => this.#known.hidden.has(value));
     return [...new Set(shared.map(({ device }) => device))].map((device) => hiddenConflict(device, this.#ports));
   }
-}
-
-/** Returns what an automation sets to something else than the changes do. */
-function actsAgainst(changes: readonly ValueChange[], { acts }: Behaviour): readonly Act[] {
-  let left = MAX_PAIRS;
-  const found = new Set<Act>();
-  for (const change of changes) {
-    for (const act of acts.get(change.value) ?? []) {
-      if (left-- <= 0) return [...found];
-      if (differ(change, act)) found.add(act);
-    }
-  }
-  return [...found];
-}
-
-function isSooner({ atMs = Infinity, isCertain }: StepMoment, other: StepMoment): boolean {
-  const otherMs = other.atMs ?? Infinity;
-  return atMs < otherMs || (atMs === otherMs && isCertain && !other.isCertain);
 }
 
 function byWeight(a: Meeting, b: Meeting): number {

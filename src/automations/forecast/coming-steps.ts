@@ -35,7 +35,7 @@ export class ComingSteps {
   readonly #hour: NextHour;
   readonly #ports: ZonePorts;
   readonly #byTime = new Map<CheckedStep, StepMoment | undefined>();
-  readonly #begins = new Map<Start, Minutes>();
+  readonly #ifFired = new Map<Start, Map<CheckedStep, StepMoment | undefined>>();
   #afterWaits: ReadonlyMap<Action, StepMoment> | undefined;
 
   constructor(behaviour: Behaviour, coming: ComingRuns, { hour, ports }: { readonly hour: NextHour; readonly ports: ZonePorts }) {
@@ -63,12 +63,21 @@ export class ComingSteps {
   /** Returns when a step comes if the triggers fire now. */
   ifSetOff(step: CheckedStep, starts: readonly SetOffStart[]): StepMoment | undefined {
     const moments = starts.flatMap(({ start, isCertain }) => {
-      const { trigger } = start;
-      const stayMs = trigger.type === 'reading' ? (trigger.for_seconds ?? 0) * 1000 : 0;
-      const fired = this.#fromStart(start, this.#hour.startMs + stayMs, step, ONCE);
+      const fired = this.#ifFiredNow(start, step);
       return fired ? [{ when: 'if_set_off' as const, atMs: fired.atMs, isCertain: isCertain && fired.isCertain }] : [];
     });
     return soonestOf(moments);
+  }
+
+  #ifFiredNow(start: Start, step: CheckedStep): StepMoment | undefined {
+    const known = this.#ifFired.get(start) ?? new Map<CheckedStep, StepMoment | undefined>();
+    this.#ifFired.set(start, known);
+    if (known.has(step)) return known.get(step);
+    const { trigger } = start;
+    const stayMs = trigger.type === 'reading' ? (trigger.for_seconds ?? 0) * 1000 : 0;
+    const moment = this.#fromStart(start, this.#hour.startMs + stayMs, step, ONCE);
+    known.set(step, moment);
+    return moment;
   }
 
   #fromStart(start: Start, firstMs: number | undefined, step: CheckedStep, nextAfter = this.#nextAfter(start.trigger, firstMs)) {
@@ -84,7 +93,7 @@ export class ComingSteps {
 
   /** Returns the first moment of a trigger whose run comes to a step within the hour. */
   #firstFiring(start: Start, series: Series, { held, delayMs }: { readonly held: Minutes | undefined; readonly delayMs: number }) {
-    const begins = this.#runsIn(start);
+    const begins = this.#hour.minutesIn(start.situations);
     const lastMs = this.#hour.endMs - delayMs;
     const { endsAtMs = Infinity } = this.behaviour.automation;
     return this.#hour.firstOf(series, lastMs, (firedMs) => {
@@ -93,13 +102,6 @@ export class ComingSteps {
       if (beginMs === undefined || beginMs > lastMs || beginMs >= endsAtMs) return false;
       return held === undefined || this.#hour.isIn(held, beginMs + delayMs);
     });
-  }
-
-  /** Returns the minutes in which a run by the trigger may begin. */
-  #runsIn(start: Start): Minutes {
-    const known = this.#begins.get(start) ?? this.#hour.minutesIn(start.situations);
-    this.#begins.set(start, known);
-    return known;
   }
 
   /** Returns the minutes in which the choices and waits before a step let it come; undefined if they always do or its time is not known. */

@@ -30,6 +30,7 @@ export class NextHour {
   /** The smallest and the greatest of them. */
   readonly #first: number;
   readonly #last: number;
+  readonly #minutes = new Map<Situations, Minutes>();
   #searchesLeft = MAX_SEARCHES;
 
   constructor({ clock, timeZone }: Pick<CheckPorts, 'clock' | 'timeZone'>) {
@@ -43,6 +44,12 @@ export class NextHour {
 
   /** Returns the minutes of the hour that are in the times of some of the situations. */
   minutesIn(situations: Situations): Minutes {
+    const minutes = this.#minutes.get(situations) ?? this.#minutesIn(situations);
+    this.#minutes.set(situations, minutes);
+    return minutes;
+  }
+
+  #minutesIn(situations: Situations): Minutes {
     const near = situations.flatMap(({ times }) => times.filter(({ from, to }) => from <= this.#last && to > this.#first));
     return this.#weekMinutes.map((minute) => near.some(({ from, to }) => from <= minute && minute < to));
   }

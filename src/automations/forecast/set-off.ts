@@ -19,39 +19,43 @@ export interface SettingOff extends Pick<RehearsedEffects, 'toolId' | 'params'> 
   readonly caller: Principal;
 }
 
+interface WatchedReading {
+  readonly trigger: ReadingTrigger;
+  readonly influences: Influences;
+}
+
 /** Finds which triggers a call sets off: by the readings that it changes, the events that its devices may send, and the scene that it runs. */
 export class SetOffTriggers {
   readonly #call: SettingOff;
   readonly #ports: CheckPorts;
-  readonly #influences: Influences;
 
-  constructor(call: SettingOff, behaviours: readonly Behaviour[], ports: CheckPorts) {
+  constructor(call: SettingOff, ports: CheckPorts) {
     this.#call = call;
     this.#ports = ports;
-    this.#influences = new Influences(behaviours, ports);
   }
 
-  of({ starts }: Behaviour): readonly SetOffStart[] {
-    return starts.flatMap((start) => {
-      const isCertain = this.#isSetOff(start);
+  of(behaviour: Behaviour): readonly SetOffStart[] {
+    const influences = new Influences([behaviour], this.#ports);
+    return behaviour.starts.flatMap((start) => {
+      const isCertain = this.#isSetOff(start, influences);
       return isCertain === undefined ? [] : [{ start, isCertain }];
     });
   }
 
   /** Returns whether the call sets off a trigger for certain, or perhaps; undefined if it does not. */
-  #isSetOff(start: Start): boolean | undefined {
+  #isSetOff(start: Start, influences: Influences): boolean | undefined {
     const { trigger } = start;
-    if (trigger.type === 'reading') return this.#isCrossed(start, trigger);
+    if (trigger.type === 'reading') return this.#isCrossed(start, { trigger, influences });
     if (trigger.type === 'device_event') return this.#maySend(trigger) ? false : undefined;
     return trigger.type === 'scene' && trigger.scene_id === sceneOf(this.#call) ? true : undefined;
   }
 
-  #isCrossed(start: Start, trigger: ReadingTrigger): boolean | undefined {
+  #isCrossed(start: Start, { trigger, influences }: WatchedReading): boolean | undefined {
     const before = this.#valueOf(trigger);
     const range = start.watches?.range ?? ANY_VALUE;
     if (trigger.changes !== true && before !== ANY_VALUE && isWithin(before, range)) return undefined;
     const crossings = this.#call.changes.flatMap((change) =>
-      this.#influences.of(change).flatMap((influence) => {
+      influences.of(change).flatMap((influence) => {
         if (influence.fact !== start.watches?.fact) return [];
         const after = changedValue(change, { influence, before });
         if (after === before || !setsOff(start, { before, after, influence })) return [];
