@@ -60,6 +60,9 @@ export interface AddressWindow {
 export class Router extends Observable {
   readonly #window: AddressWindow;
   #place: CurrentPage | undefined;
+  /** The fragment of the current page. */
+  #hash = '';
+  #ask: ((leave: () => void) => void) | undefined;
 
   constructor(page: AddressWindow) {
     super();
@@ -81,6 +84,17 @@ export class Router extends Observable {
     this.#window.location.hash = `#/${path}`;
   }
 
+  /**
+   * Keeps the current page, which has something that is not saved: when the URL names another page, calls `ask` with the function that opens that
+   * page. Returns a function that ends this.
+   */
+  hold(ask: (leave: () => void) => void): () => void {
+    this.#ask = ask;
+    return () => {
+      if (this.#ask === ask) this.#ask = undefined;
+    };
+  }
+
   /** If the URL names no page, opens `path` without a history entry. Checks the URL: `place` follows the URL only after a `hashchange`. */
   begin(path: string): void {
     if (!pageAt(this.#window.location.hash)) this.#window.history.replaceState(null, '', `#/${path}`);
@@ -88,8 +102,23 @@ export class Router extends Observable {
   }
 
   #read(): void {
-    this.#place = pageAt(this.#window.location.hash);
+    const { hash } = this.#window.location;
+    if (this.#ask && hash !== this.#hash) this.#askBefore(hash, this.#ask);
+    else this.#open(hash);
+  }
+
+  #open(hash: string): void {
+    this.#hash = hash;
+    this.#place = pageAt(hash);
     this.changed();
+  }
+
+  #askBefore(hash: string, ask: (leave: () => void) => void): void {
+    this.#window.history.replaceState(null, '', this.#hash);
+    ask(() => {
+      this.#ask = undefined;
+      this.#window.location.hash = hash;
+    });
   }
 }
 

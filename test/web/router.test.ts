@@ -39,6 +39,35 @@ test('a page that was just opened stays, although its event has not come yet', (
   expect([router.place?.page.route, page.location.hash]).toEqual(['devices/:id', '#/devices/lamp']);
 });
 
+test('a page that has something to save stays, and opens the other page only when the person leaves it', () => {
+  const page = windowAt('#/new-automation');
+  const router = routerOf(page);
+  const asked: (() => void)[] = [];
+  const release = router.hold((leave) => asked.push(leave));
+  page.location.hash = '#/home';
+  page.tell();
+  expect([router.place?.page.route, page.location.hash, asked.length]).toEqual(['new-automation', '#/new-automation', 1]);
+  asked[0]?.();
+  page.tell();
+  expect([router.place?.page.route, page.location.hash, asked.length]).toEqual(['home', '#/home', 1]);
+  router.hold(() => asked.push(release));
+  release();
+  page.location.hash = '#/tools';
+  page.tell();
+  expect([router.place?.page.route, asked.length]).toEqual(['home', 2]);
+});
+
+test('a page that is released is left without a question', () => {
+  const page = windowAt('#/new-automation');
+  const router = routerOf(page);
+  router.hold(() => {
+    throw new Error('Nobody may be asked');
+  })();
+  page.location.hash = '#/home';
+  page.tell();
+  expect(router.place?.page.route).toBe('home');
+});
+
 test('a request of OAuth becomes a page whose parameter is the query as the application wrote it', () => {
   for (const search of ['?client_id=a%2Fb&state=x?y/z&scope=a+b', '?state=%zz#', '']) {
     const fragment = fragmentOfPath({ pathname: '/oauth/authorize', search }) ?? '';

@@ -79,7 +79,7 @@ function errorOf(config: JsonObject, check: ConfigCheck): AtmoError | undefined 
 function callPath({ details: { pointer } }: AtmoError, config: JsonObject): Path | undefined {
   if (typeof pointer !== 'string') return undefined;
   const step = numbered(pointerKeys(pointer));
-  return isJsonObject(partAt(config, [...step, 'params'])) ? [...step, 'params'] : step;
+  return typeof objectOf(partAt(config, step)).tool === 'string' ? [...step, 'params'] : step;
 }
 
 /** Returns a path of the plan as the author wrote it: a plan has a list of triggers, also where a single trigger was written. */

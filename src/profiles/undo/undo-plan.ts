@@ -313,6 +313,7 @@ function notReportedYet(name: string): AtmoError {
   return new AtmoError(
     'DEVICE_UNREACHABLE',
     `${quoted(name)} has not reported its present state since it was last silent; nothing was undone, try again in a moment`,
+    { reason: 'not_reported' },
   );
 }
 

@@ -1,4 +1,5 @@
 import { html, nothing, type TemplateResult } from 'lit';
+import { live } from 'lit/directives/live.js';
 import { type Json, type JsonSchema, valueAt } from '../../core/json.ts';
 import { text } from '../texts/text.ts';
 import { inputValue } from './form-values.ts';
@@ -29,6 +30,7 @@ export class FieldList extends LightElement {
     problems: { attribute: false },
     set: { attribute: false },
     variants: { state: true },
+    times: { state: true },
   };
   declare fields: readonly FormField[];
   declare value: Json | undefined;
@@ -36,12 +38,15 @@ export class FieldList extends LightElement {
   declare set: SetValue;
   /** The index of the schema that the person selected in each variant field. The keys are the paths of the fields. */
   declare variants: Readonly<Record<string, number>>;
+  /** The times as the person wrote them. The keys are the paths of the fields. */
+  declare times: Readonly<Record<string, WrittenTime>>;
   readonly #id = `fields-${++count}`;
 
   constructor() {
     super();
     this.problems = [];
     this.variants = {};
+    this.times = {};
   }
 
   protected override render(): TemplateResult {
@@ -80,7 +85,7 @@ export class FieldList extends LightElement {
     if (field.kind === 'choice') return choiceInput({ id, field, value, options: field.options, set });
     if (field.kind === 'flag') return choiceInput({ id, field, value, options: [true, false], set });
     if (field.kind === 'named') return namedInput({ id, field, value, set });
-    if (field.kind === 'duration') return durationInput({ id, field, value, set });
+    if (field.kind === 'duration') return this.#duration({ id, field, value, set });
     if (field.kind === 'clock') return clockInput({ id, field, value, set });
     if (field.kind === 'number') return numberInput({ id, field, value, set });
     if (field.kind === 'text' && !field.isLong) return textInput({ id, field, value, set });
@@ -88,6 +93,22 @@ export class FieldList extends LightElement {
     const read = field.kind === 'json' ? parseJsonOrText : (typed: string) => (typed === '' ? undefined : typed);
     return html`<textarea id=${id} rows="3" ?required=${field.isRequired} .value=${written} placeholder=${field.kind === 'json' ? 'JSON' : ''}
       @change=${(event: Event) => set(read(inputValue(event)))}></textarea>`;
+  }
+
+  /** Returns a number with its unit: that which the person chose for this time, or else the largest of which the time is a whole number. */
+  #duration({ id, field, value, set }: InputParts<'duration'>): TemplateResult {
+    const key = field.path.join('/');
+    const unit = unitOf({ value, fallback: field.fallback, written: this.times[key] });
+    const inUnit = (seconds: Json | undefined) => (typeof seconds === 'number' ? String(seconds / unit) : '');
+    const write = (event: Event) => {
+      const written = writtenTime(event);
+      this.times = { ...this.times, [key]: written };
+      set(written.seconds);
+    };
+    return html`<input id=${id} type="number" inputmode="decimal" min="0" step="any" ?required=${field.isRequired} .value=${inUnit(value)}
+        placeholder=${inUnit(field.fallback)} @change=${write} />
+      <select class="unit-choice" aria-label=${text('forms.unit_of', { label: field.label })} @change=${write}>
+        ${UNITS.map(({ seconds, title }) => html`<option value=${seconds} .selected=${live(seconds === unit)}>${text(title)}</option>`)}</select>`;
   }
 
   #list(field: FormField & { readonly kind: 'list' }): TemplateResult {
@@ -101,7 +122,10 @@ export class FieldList extends LightElement {
   }
 
   #item(field: FormField & { readonly kind: 'list' }, index: number): TemplateResult {
-    const path = [...field.path, index];
+    const items = this.#valueAt(field.path);
+    // A list that needs items, and has lost its last one, is left out.
+    const isLast = Array.isArray(items) && items.length === 1 && (field.minItems ?? 0) > 0;
+    const path = isLast ? field.path : [...field.path, index];
     return html`<div class="list-item">${this.#field(itemField(field, index))}
       <button type="button" class="button plain icon-only" aria-label=${text('forms.remove_thing', { label: `${field.label} ${index + 1}` })} @click=${() => this.set(path, undefined)}>${icon('trash')}</button></div>`;
   }
@@ -158,8 +182,8 @@ function choiceInput({
   const none =
     field.fallback === undefined ? text('forms.choose') : text('forms.unless_chosen', { value: capital(valueWords(field.fallback)) });
   return html`<select id=${id} ?required=${field.isRequired} @change=${(event: Event) => set(options[Number(inputValue(event) || -1)])}>
-    <option value="" .selected=${chosen === -1}>${none}</option>
-    ${options.map((option, index) => html`<option value=${index} .selected=${index === chosen}>${capital(valueWords(option))}</option>`)}
+    <option value="" .selected=${live(chosen === -1)}>${none}</option>
+    ${options.map((option, index) => html`<option value=${index} .selected=${live(index === chosen)}>${capital(valueWords(option))}</option>`)}
   </select>`;
 }
 
@@ -167,8 +191,8 @@ function namedInput({ id, field, value, set }: InputParts<'named'>): TemplateRes
   const isOther = typeof value === 'string' && value !== '' && !field.options.some((option) => option.value === value);
   const options: readonly NamedOption[] = isOther ? [{ value, title: value }, ...field.options] : field.options;
   return html`<select id=${id} ?required=${field.isRequired} @change=${(event: Event) => set(inputValue(event) || undefined)}>
-    <option value="" .selected=${typeof value !== 'string' || value === ''}>${field.none ?? text('forms.choose')}</option>
-    ${options.map((option) => html`<option value=${option.value} .selected=${option.value === value}>${option.title}</option>`)}
+    <option value="" .selected=${live(typeof value !== 'string' || value === '')}>${field.none ?? text('forms.choose')}</option>
+    ${options.map((option) => html`<option value=${option.value} .selected=${live(option.value === value)}>${option.title}</option>`)}
   </select>`;
 }
 
@@ -177,20 +201,36 @@ const UNITS = [
   { seconds: 60, title: 'forms.unit_minutes' },
   { seconds: 1, title: 'forms.unit_seconds' },
 ] as const;
+const DEFAULT_UNIT = 60;
+const MS = 1000;
 
-/** Returns a number with its unit. A time is shown in the largest unit of which it is a whole number. */
-function durationInput({ id, field, value, set }: InputParts<'duration'>): TemplateResult {
-  const shown = typeof value === 'number' ? value : field.fallback;
-  const unit = UNITS.find(({ seconds }) => typeof shown === 'number' && shown % seconds === 0) ?? UNITS[1];
-  const inUnit = (seconds: Json | undefined) => (typeof seconds === 'number' ? String(seconds / unit.seconds) : '');
-  const write = (event: Event) => set(inputValue(event) === '' ? undefined : Number(inputValue(event)) * unit.seconds);
-  const change = (event: Event) => {
-    if (typeof value === 'number') set((value / unit.seconds) * Number(inputValue(event)));
-  };
-  return html`<input id=${id} type="number" inputmode="decimal" min="0" step="any" ?required=${field.isRequired} .value=${inUnit(value)}
-      placeholder=${inUnit(field.fallback)} @change=${write} />
-    <select class="unit-choice" aria-label=${text('forms.unit_of', { label: field.label })} @change=${change}>
-      ${UNITS.map(({ seconds, title }) => html`<option value=${seconds} .selected=${seconds === unit.seconds}>${text(title)}</option>`)}</select>`;
+/** A time as a person wrote it. */
+interface WrittenTime {
+  /** Undefined if the number is empty. */
+  readonly seconds: number | undefined;
+  /** Length of the chosen unit in seconds. */
+  readonly unit: number;
+}
+
+/** Returns the time in the number and the unit of the field to which an event belongs, rounded to milliseconds. */
+function writtenTime({ currentTarget }: Event): WrittenTime {
+  const box = currentTarget instanceof Element ? currentTarget.parentElement : null;
+  const amount = box?.querySelector('input')?.value ?? '';
+  const unit = Number(box?.querySelector('select')?.value);
+  return { seconds: amount === '' ? undefined : Math.round(Number(amount) * unit * MS) / MS, unit };
+}
+
+/** Returns the length in seconds of the unit in which a time is shown. */
+function unitOf(time: {
+  readonly value: Json | undefined;
+  readonly fallback: Json | undefined;
+  readonly written: WrittenTime | undefined;
+}): number {
+  const { value, fallback, written } = time;
+  const seconds = typeof value === 'number' ? value : undefined;
+  if (written && written.seconds === seconds) return written.unit;
+  const shown = seconds ?? fallback;
+  return UNITS.find((unit) => typeof shown === 'number' && shown % unit.seconds === 0)?.seconds ?? DEFAULT_UNIT;
 }
 
 function clockInput({ id, field, value, set }: InputParts<'clock'>): TemplateResult {

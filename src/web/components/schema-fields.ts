@@ -43,7 +43,7 @@ export type FieldKind =
   /** Some of several texts; all of them if there is no value. */
   | { readonly kind: 'some'; readonly options: readonly NamedOption[] }
   | { readonly kind: 'group'; readonly fields: readonly FormField[] }
-  | { readonly kind: 'list'; readonly item: JsonSchema; readonly maxItems?: number }
+  | { readonly kind: 'list'; readonly item: JsonSchema; readonly minItems?: number; readonly maxItems?: number }
   /** A choice between several schemas. */
   | { readonly kind: 'variant'; readonly options: readonly FormField[] }
   /** Any JSON value, which the person types as JSON. */
@@ -119,7 +119,7 @@ function typedOf(schema: JsonSchema, head: FieldHead): FormField {
   if (type === 'boolean') return { ...head, kind: 'flag' };
   if (type === 'string') return { ...head, kind: 'text', ...textTraits(schema) };
   if (type === 'array' && isJsonObject(schema.items)) {
-    return { ...head, kind: 'list', item: schema.items, ...(typeof schema.maxItems === 'number' && { maxItems: schema.maxItems }) };
+    return { ...head, kind: 'list', item: schema.items, ...itemBounds(schema) };
   }
   const isGroup =
     type === 'object' && isJsonObject(schema.properties) && !schema['x-secret-members'] && schema.additionalProperties === false;
@@ -133,6 +133,10 @@ function typesOf(schema: JsonSchema): readonly string[] {
 
 function bounds({ minimum, maximum }: JsonSchema): { min?: number; max?: number } {
   return { ...(typeof minimum === 'number' && { min: minimum }), ...(typeof maximum === 'number' && { max: maximum }) };
+}
+
+function itemBounds({ minItems, maxItems }: JsonSchema): { minItems?: number; maxItems?: number } {
+  return { ...(typeof minItems === 'number' && { minItems }), ...(typeof maxItems === 'number' && { maxItems }) };
 }
 
 function textTraits({ pattern, minLength, maxLength, 'x-secret': isSecret }: JsonSchema) {

@@ -45,7 +45,7 @@ export interface Household {
 export class AutomationDraft {
   readonly #hub: Pick<HubClient, 'invoke' | 'get'>;
   readonly #onChange: () => void;
-  readonly #tools = new Map<string, ToolView | undefined>();
+  readonly #tools = new Map<string, ToolView>();
   readonly reading: RemoteData<Reading & { readonly source: Source }>;
   #source: Source = { text: '' };
   #permissions: readonly string[] = [];
@@ -183,12 +183,13 @@ export class AutomationDraft {
   async #loadTools({ config = {}, problems }: Reading): Promise<void> {
     const wrong = problems.map(({ pointer }) => valueAt(config, pointer));
     const unknown = toolsOf(config).filter((name) => !this.#tools.has(name) && !wrong.includes(name));
-    await Promise.all(
-      unknown.map(async (name) => {
-        const path = `/api/v1/tools/${encodeURIComponent(name)}`;
-        this.#tools.set(name, await this.#hub.get<ToolView>(path).catch(() => undefined));
-      }),
-    );
+    await Promise.all(unknown.map((name) => this.#loadTool(name)));
+  }
+
+  /** Loads a tool. After a failure, the tool is loaded again when the automation is read the next time. */
+  async #loadTool(name: string): Promise<void> {
+    const tool = await this.#hub.get<ToolView>(`/api/v1/tools/${encodeURIComponent(name)}`).catch(() => undefined);
+    if (tool) this.#tools.set(name, tool);
   }
 
   /** Loads what the person may see of the household. */

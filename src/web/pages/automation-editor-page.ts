@@ -1,7 +1,8 @@
 import './automation-form.ts';
 import { html, nothing, type TemplateResult } from 'lit';
 import type { JsonObject } from '../../core/json.ts';
-import type { ToolView } from '../api/hub-types.ts';
+import type { DeviceView, ToolView } from '../api/hub-types.ts';
+import { modalDialog } from '../components/dialog.ts';
 import { inputValue } from '../components/form-values.ts';
 import { icon } from '../components/icon.ts';
 import { LightElement, type Stop } from '../components/light-element.ts';
@@ -15,6 +16,7 @@ import { answersOf, hiddenPart } from './automation-shape.ts';
 import { checkView, definitionView, type PastRuns, pastView, savedWords } from './automation-views.ts';
 import { namesIn } from './automation-words.ts';
 import { type Finding, findingsIn } from './finding-words.ts';
+import { namedMistakeWords } from './mistake-words.ts';
 import { grantInWords } from './tokens.ts';
 
 /** What is known about a draft before it lives. */
@@ -33,14 +35,19 @@ export class AutomationEditorPage extends PageElement {
   #name = '';
   #way: Way = 'form';
   #isSaving = false;
+  /** Ends what keeps the page open; undefined while nothing is changed. */
+  #release: Stop | undefined;
+  /** Opens the page to which the person wanted to go, without saving. */
+  #leave: (() => void) | undefined;
 
   protected override connected(): readonly Stop[] {
-    return [...super.connected(), () => this.#draft?.stop()];
+    return [...super.connected(), () => this.#draft?.stop(), () => this.#settle()];
   }
 
   protected override willUpdate(changes: Map<PropertyKey, unknown>): void {
     if (!changes.has('params')) return;
     this.#draft ??= new AutomationDraft(this.app.hub, () => this.requestUpdate());
+    this.#settle();
     this.#checked.reset();
     this.#way = 'form';
     void this.#draft.begin(this.params.id);
@@ -53,7 +60,39 @@ export class AutomationEditorPage extends PageElement {
         <a class="back" href="#/automations">${icon('back')}${text('automations.title')}</a>
         <h1>${id === undefined ? text('editor.new') : text('editor.edit_thing', { name: id })}</h1><p>${text('editor.about')}</p></div></header>
       <div class="columns">${this.#draft ? this.#columns(this.#draft) : nothing}</div>
+      ${this.#leave ? this.#leaveDialog(this.#leave) : nothing}
     `;
+  }
+
+  #leaveDialog(leave: () => void): TemplateResult {
+    const onClose = () => this.#askToLeave(undefined);
+    const content = html`<p>${text('editor.leave_about')}</p>
+      <footer><button type="button" class="button danger" @click=${leave}>${text('editor.leave')}</button></footer>`;
+    return modalDialog({ title: text('editor.leave_title'), onClose }, content);
+  }
+
+  #askToLeave(leave: (() => void) | undefined): void {
+    this.#leave = leave;
+    this.requestUpdate();
+  }
+
+  /** Keeps the page open, because something is changed and not saved. */
+  #unsettle(): void {
+    this.#checked.reset();
+    if (this.#release) return;
+    const release = this.app.router.hold((leave) => this.#askToLeave(leave));
+    const keep = (event: Event) => event.preventDefault();
+    window.addEventListener('beforeunload', keep);
+    this.#release = () => {
+      release();
+      window.removeEventListener('beforeunload', keep);
+    };
+  }
+
+  #settle(): void {
+    this.#release?.();
+    this.#release = undefined;
+    this.#leave = undefined;
   }
 
   #columns(draft: AutomationDraft): TemplateResult {
@@ -86,7 +125,7 @@ export class AutomationEditorPage extends PageElement {
     const hidden = config && hiddenPart(config, home);
     const isForm = this.#way === 'form' && config !== undefined && hidden === undefined;
     const change = (next: JsonObject) => {
-      this.#checked.reset();
+      this.#unsettle();
       draft.change(next);
     };
     return html`${this.#wayChoice(draft, { isForm, hidden })}
@@ -121,7 +160,7 @@ export class AutomationEditorPage extends PageElement {
   #write(draft: AutomationDraft, written: string): void {
     // Who writes text goes on writing text, also where the form could show it by now.
     this.#way = 'text';
-    this.#checked.reset();
+    this.#unsettle();
     draft.write(written);
   }
 
@@ -148,11 +187,16 @@ export class AutomationEditorPage extends PageElement {
         ${
           unneeded.includes(permission)
             ? html`<span class="chip">${text('editor.unneeded')}</span>
-              <button type="button" class="button small plain" aria-label=${text('tokens.take_out', { grant: permission })} @click=${() => draft.takeAway([permission])}>${icon('close')}</button>`
+              <button type="button" class="button small plain" aria-label=${text('tokens.take_out', { grant: permission })} @click=${() => this.#takeAway(draft, [permission])}>${icon('close')}</button>`
             : nothing
         }</li>`,
     )}</ul>
-    ${unneeded.length > 1 ? html`<button type="button" class="button small" @click=${() => draft.takeAway(unneeded)}>${text('editor.take_unneeded')}</button>` : nothing}`;
+    ${unneeded.length > 1 ? html`<button type="button" class="button small" @click=${() => this.#takeAway(draft, unneeded)}>${text('editor.take_unneeded')}</button>` : nothing}`;
+  }
+
+  #takeAway(draft: AutomationDraft, permissions: readonly string[]): void {
+    this.#unsettle();
+    draft.takeAway(permissions);
   }
 
   get #isNamed(): boolean {
@@ -164,7 +208,7 @@ export class AutomationEditorPage extends PageElement {
     return {
       ...draft.household,
       sensors: devices.flatMap((device) => device.readings.map(({ id, title }) => ({ value: id, title }))),
-      devices: devices.map(({ id, name }) => ({ value: id, title: name })),
+      devices: devices.map((device) => ({ value: device.id, title: nameWithRoom(device) })),
       reading: (id) => readings.get(id),
       tool: (name) => draft.tool(name),
       answers: answersOf(config, (name, answer) => text('form.answer_is', { name, answer })),
@@ -209,11 +253,16 @@ export class AutomationEditorPage extends PageElement {
     const answer = await this.callTool(call);
     if (answer === undefined) return;
     this.notify(savedWords(text('editor.saved', { name: id ?? this.#name }), answer, this.app.store.state.devices));
+    this.#settle();
     this.app.router.go('automations');
   }
 }
 
 customElements.define('atmo-page-automation-editor', AutomationEditorPage);
+
+function nameWithRoom({ name, area }: DeviceView): string {
+  return area === null ? name : text('form.in_room', { name, room: area });
+}
 
 /** Returns where something stands in the text, such as `actions › 2 › while`. Places in lists count from 1. */
 function placeWords(path: FieldPath): string {
@@ -237,8 +286,8 @@ class AutomationText extends LightElement {
           aria-invalid=${this.problems.length > 0} aria-describedby="automation-problems" @input=${(event: Event) => this.write(inputValue(event))}></textarea>
       </div>
       <ul id="automation-problems" class="problems" aria-live="polite">${this.problems.map(
-        ({ line, message }) =>
-          html`<li class="error"><button type="button" class="link" @click=${() => this.#goTo(line)}>${text('editor.line', { line })}</button> ${message}</li>`,
+        (problem) =>
+          html`<li class="error"><button type="button" class="link" @click=${() => this.#goTo(problem.line)}>${text('editor.line', { line: problem.line })}</button> ${namedMistakeWords(problem)}</li>`,
       )}</ul></div>`;
   }
 

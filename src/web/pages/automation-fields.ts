@@ -62,7 +62,7 @@ export type Member =
   | 'urgency'
   | 'value';
 
-export type Need = 'needed' | 'optional';
+type Need = 'needed' | 'optional';
 type Traits = FieldKind & Partial<Pick<FormField, 'unit' | 'help' | 'fallback'>>;
 
 /** Returns the field of a member of the part at a path. */

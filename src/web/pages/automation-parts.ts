@@ -13,7 +13,6 @@ import {
   line,
   type Member,
   minutes,
-  type Need,
   number,
   onTimeout,
   PLACES,
@@ -35,6 +34,8 @@ export interface InnerList {
   readonly path: FieldPath;
   readonly of: ListName;
   readonly label: string;
+  /** The case of a choice that begins with this list, if it is not the only one. */
+  readonly removable?: { readonly path: FieldPath; readonly label: string };
 }
 
 /** A kind of triggers, conditions or steps for which the form has fields. */
@@ -48,6 +49,8 @@ export interface PartKind {
   is(part: JsonObject): boolean;
   fields(place: Place): readonly FormField[];
   lists?(part: JsonObject): readonly InnerList[];
+  /** The cases of a choice, to which a person can add another. */
+  readonly cases?: { readonly path: FieldPath; readonly start: JsonObject; readonly add: TextKey };
 }
 
 const has = (type: string, member?: string) => (part: JsonObject) => part.type === type && (member === undefined || member in part);
@@ -144,14 +147,10 @@ export function answerExpression(name: string, answer: string): string {
 const CONDITION_KINDS: readonly PartKind[] = [
   {
     title: 'form.condition_time',
-    start: { type: 'time', after: null, before: null },
+    start: { type: 'time', after: '22:00', before: '06:00' },
     fixed: ['type'],
     is: has('time'),
-    fields: ({ path, part }) => [
-      field('after', CLOCK, { path, need: needOf(part.after) }),
-      field('before', CLOCK, { path, need: needOf(part.before) }),
-      field('days', weekdays(), { path }),
-    ],
+    fields: ({ path }) => [field('after', CLOCK, { path }), field('before', CLOCK, { path }), field('days', weekdays(), { path })],
   },
   {
     title: 'form.condition_sun',
@@ -211,10 +210,8 @@ const CONDITION_KINDS: readonly PartKind[] = [
   },
 ];
 
-/** A bound of a new window is marked as not filled in yet. One that is left out has no bound. */
-function needOf(bound: Json | undefined): Need {
-  return bound === null ? 'needed' : 'optional';
-}
+/** A new case of a choice. */
+const CASE: JsonObject = { conditions: [], actions: [] };
 
 /** The kinds of steps, in the order in which the form offers them. */
 const STEP_KINDS: readonly PartKind[] = [
@@ -260,7 +257,7 @@ const STEP_KINDS: readonly PartKind[] = [
     fields: ({ path, home }) => [
       field('question', LONG, { path, need: 'needed' }),
       field('person', people(home, text('form.all_adults')), { path }),
-      field('answers', { kind: 'list', item: { type: 'string' }, maxItems: 6, help: text('form.answers_help') }, { path }),
+      field('answers', { kind: 'list', item: { type: 'string' }, minItems: 2, maxItems: 6, help: text('form.answers_help') }, { path }),
       field('name', line(text('form.name_help')), { path, need: 'needed' }),
       field('timeout_seconds', DURATION, { path, need: 'needed' }),
       field('on_timeout', onTimeout(), { path }),
@@ -280,19 +277,26 @@ const STEP_KINDS: readonly PartKind[] = [
   },
   {
     title: 'form.step_choose',
-    start: { type: 'choose', options: [{ conditions: [], actions: [] }] },
+    start: { type: 'choose', options: [CASE] },
     fixed: ['type'],
     is: has('choose'),
     fields: () => [],
     lists: ({ options }) => [
-      ...objectsOf(options).flatMap((_option, index): readonly InnerList[] => [
-        { path: ['options', index, 'conditions'], of: 'conditions', label: text('form.if') },
-        { path: ['options', index, 'actions'], of: 'actions', label: text('form.then') },
-      ]),
+      ...objectsOf(options).flatMap((_option, index, all) => caseLists(index, all.length)),
       { path: ['otherwise'], of: 'actions', label: text('form.otherwise') },
     ],
+    cases: { path: ['options'], start: CASE, add: 'form.add_case' },
   },
 ];
+
+function caseLists(index: number, count: number): readonly InnerList[] {
+  const path = ['options', index];
+  const removable = count > 1 && { removable: { path, label: text('form.remove_case', { number: index + 1 }) } };
+  return [
+    { path: [...path, 'conditions'], of: 'conditions', label: text('form.if'), ...removable },
+    { path: [...path, 'actions'], of: 'actions', label: text('form.then') },
+  ];
+}
 
 function callFields({ path, part, home }: Place): readonly FormField[] {
   const tool = home.tool(String(part.tool));

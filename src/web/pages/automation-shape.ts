@@ -130,13 +130,38 @@ export function withStepEarlier(config: JsonObject, path: FieldPath): JsonObject
   return withValue(config, list, present.toSpliced(index, 1).toSpliced(index - 1, 0, present[index] ?? null));
 }
 
-/** Members that mean the same in all kinds of parts. */
-const KEPT = ['sensor_id', 'device_id', 'person'];
+/** A list of parts, in the home that the form knows. */
+interface PartList {
+  readonly list: ListName;
+  readonly home: FormHome;
+}
 
-/** Returns a new part of a kind, about the same sensor, device or person as the part before. */
-export function partOfKind({ start }: PartKind, before: Json): JsonObject {
-  const kept = KEPT.filter((name) => name in start && isJsonObject(before) && before[name] !== undefined);
-  return { ...start, ...Object.fromEntries(kept.map((name) => [name, isJsonObject(before) ? (before[name] ?? null) : null])) };
+/** Returns a new part of a kind with what the part before says and the new kind has the same field for, such as the sensor or the person. */
+export function partOfKind({ start, fields }: PartKind, before: Json, { list, home }: PartList): JsonObject {
+  const former = isJsonObject(before) ? (kindOf(before, list)?.fields({ path: [], part: before, home }) ?? []) : [];
+  const kept = fields({ path: [], part: start, home }).flatMap((field): readonly (readonly [string, Json])[] => {
+    const name = String(field.path.at(-1));
+    const value = isJsonObject(before) ? before[name] : undefined;
+    if (value === undefined || value === null) return [];
+    return former.some((one) => one.path.at(-1) === name && meansSame(value, one, field)) ? [[name, value]] : [];
+  });
+  return { ...start, ...Object.fromEntries(kept) };
+}
+
+/** Returns whether a value means the same in another field. A thing that is gone is an option of neither. */
+function meansSame(value: Json, field: FormField, other: FormField): boolean {
+  return field.kind === other.kind && isShown(other, value) && isOptionOf(field, value) === isOptionOf(other, value);
+}
+
+function isOptionOf(field: FormField, value: Json): boolean {
+  return field.kind === 'named' && field.options.some((option) => option.value === value);
+}
+
+/** Returns the number of parts within a part, such as the steps of a choice. */
+export function innerPartCount(part: Json, list: ListName): number {
+  if (!isJsonObject(part)) return 0;
+  const lists = kindOf(part, list)?.lists?.(part) ?? [];
+  return lists.reduce((sum, { path }) => sum + partsAt(part, path).length, 0);
 }
 
 /** Returns a condition that has to hold, or one that must not. */
@@ -162,11 +187,7 @@ function listPointers(config: JsonObject, path: FieldPath, list: ListName, home:
   return [pointerOf(path), ...partsAt(config, path).flatMap((placed) => partPointers(config, placed, { list, home }))];
 }
 
-function partPointers(
-  config: JsonObject,
-  placed: PlacedPart,
-  { list, home }: { readonly list: ListName; readonly home: FormHome },
-): readonly string[] {
+function partPointers(config: JsonObject, placed: PlacedPart, { list, home }: PartList): readonly string[] {
   const { path, part } = list === 'conditions' ? conditionIn(placed) : placed;
   const kind = kindOf(part, list);
   if (!kind || !isJsonObject(part)) return [pointerOf(placed.path)];

@@ -343,7 +343,7 @@ function allWords(conditions: readonly ConditionView[] = [], names: HomeNames): 
   return joined(conditions, 'automations.and', names);
 }
 
-function durationWords(seconds: number): string {
+export function durationWords(seconds: number): string {
   if (seconds % 3600 === 0) return text('automations.hours', { count: seconds / 3600 });
   if (seconds % 60 === 0) return text('automations.minutes', { count: seconds / 60 });
   return text('automations.seconds', { count: seconds });

@@ -1,4 +1,4 @@
-import { html, type nothing, type TemplateResult } from 'lit';
+import { html, nothing, type TemplateResult } from 'lit';
 import type { JsonObject } from '../../core/json.ts';
 import type { ToolView } from '../api/hub-types.ts';
 import type { App } from '../app.ts';
@@ -16,6 +16,12 @@ const MAX_SHOWN = 8;
 /** Categories of tools that change nothing, so that a step of an automation has no use for them. */
 const ONLY_LOOKING: readonly unknown[] = ['sensing', 'querying'];
 
+/** What a search found for a step. */
+interface FoundTools {
+  readonly tools: readonly MatchView[];
+  readonly nearMisses: readonly MatchView[];
+}
+
 /** Shows the tool that a step calls, and lets a person find another one by a sentence. */
 export class ToolChoice extends LightElement {
   static override properties = {
@@ -32,7 +38,7 @@ export class ToolChoice extends LightElement {
   /** Called with the chosen tool and the parameters that the sentence names. */
   declare choose: (tool: ToolView, params: JsonObject) => void;
   declare isOpen: boolean;
-  readonly #found = new RemoteData<readonly MatchView[]>(() => this.requestUpdate());
+  readonly #found = new RemoteData<FoundTools>(() => this.requestUpdate());
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
@@ -51,11 +57,16 @@ export class ToolChoice extends LightElement {
     }
     return html`<label class="field"><span class="label">${text('form.tool')}</span>
         <input type="search" autocomplete="off" placeholder=${text('form.tool_example')} @input=${(event: Event) => this.#search(inputValue(event))} /></label>
-      <div aria-live="polite">${remoteDataView(this.#found, (tools) => this.#matches(tools))}</div>`;
+      <div aria-live="polite">${remoteDataView(this.#found, (found) => this.#matches(found))}</div>
+      ${this.tool === '' ? nothing : html`<div><button type="button" class="button small" @click=${() => this.#close()}>${text('forms.cancel')}</button></div>`}`;
   }
 
-  #matches(tools: readonly MatchView[]): TemplateResult | typeof nothing {
-    if (tools.length === 0) return html`<p class="quiet">${text('tools.none_fits')}</p>`;
+  #matches({ tools, nearMisses }: FoundTools): TemplateResult {
+    return html`${tools.length === 0 ? html`<p class="quiet">${text('tools.none_fits')}</p>` : this.#list(tools)}
+      ${nearMisses.length === 0 ? nothing : html`<section aria-label=${text('tools.almost')}><span class="label">${text('tools.almost')}</span>${this.#list(nearMisses)}</section>`}`;
+  }
+
+  #list(tools: readonly MatchView[]): TemplateResult {
     return html`<ul class="stack tool-matches">${tools.map(
       (tool) =>
         html`<li><button type="button" class="button small" @click=${() => this.#take(tool)}>${icon('plus')}<bdi>${toolTitle(tool)}</bdi> <code>${nameOf(tool)}</code></button></li>`,
@@ -67,9 +78,14 @@ export class ToolChoice extends LightElement {
     this.isOpen = true;
   }
 
-  #take(tool: MatchView): void {
+  #close(): void {
+    clearTimeout(this.#timer);
     this.isOpen = false;
     this.#found.reset();
+  }
+
+  #take(tool: MatchView): void {
+    this.#close();
     this.choose(tool, tool.suggested_parameters ?? {});
   }
 
@@ -80,10 +96,14 @@ export class ToolChoice extends LightElement {
     this.#timer = setTimeout(() => void this.#found.load(() => this.#find(words.trim())), PAUSE_MS);
   }
 
-  async #find(words: string): Promise<readonly MatchView[]> {
-    const { tools } = await this.app.hub.get<ToolPage>(toolsPath(toolQueryOf({ q: words })));
-    return tools.filter(({ metadata }) => !ONLY_LOOKING.includes(metadata?.category)).slice(0, MAX_SHOWN);
+  async #find(words: string): Promise<FoundTools> {
+    const { tools, near_misses: nearMisses = [] } = await this.app.hub.get<ToolPage>(toolsPath(toolQueryOf({ q: words })));
+    return { tools: actingTools(tools), nearMisses: actingTools(nearMisses) };
   }
+}
+
+function actingTools(tools: readonly MatchView[]): readonly MatchView[] {
+  return tools.filter(({ metadata }) => !ONLY_LOOKING.includes(metadata?.category)).slice(0, MAX_SHOWN);
 }
 
 customElements.define('atmo-tool-choice', ToolChoice);

@@ -82,7 +82,7 @@ function stateWords(name: string, value: Json, unit: string): string {
 function refusalWords({ message, details }: NonNullable<UndoPreview['error']>): string {
   const { reason, at, agent_id: agent } = details;
   const when = typeof at === 'string' ? whenWords(at) : undefined;
-  if (reason === 'still_running') return text('undo.still_running');
+  if (reason === 'still_running' || reason === 'not_known' || reason === 'not_reported') return text(`undo.${reason}`);
   if (reason === 'already_undone' && when !== undefined) return text('undo.undone_at', { when });
   if (reason !== 'changed_since' || when === undefined) return message;
   if (typeof agent !== 'string') return text('undo.changed_since_somebody', { when });

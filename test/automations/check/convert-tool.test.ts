@@ -158,6 +158,14 @@ test('an error that names its step needs one check', async () => {
   });
 });
 
+test('a parameter that a call without parameters lacks has its place among the parameters of the call', async () => {
+  const missing = { pointer: '/brightness', message: 'Parameter "brightness" is missing' };
+  const error = new AtmoError('VALIDATION_ERROR', missing.message, { pointer: '/actions/11', problems: [missing] });
+  expect((await checked(STEPS, () => error)).problems).toEqual([
+    { line: 13, pointer: '/actions/11/params/brightness', message: missing.message },
+  ]);
+});
+
 test('an error that names nothing is found among 32 conditions and steps with at most eight checks', async () => {
   const holds = (config: JsonObject) => JSON.stringify(config).includes('"f13"');
   const found = await checked(CONDITIONS + STEPS, (config) => (holds(config) ? new AtmoError('NOT_CONFIGURED', 'No place') : undefined));

@@ -1,3 +1,4 @@
+import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CHROMIUM_HINT } from '../../../scripts/browser/chromium.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
@@ -121,7 +122,7 @@ describe.skipIf(!HAS_CHROMIUM)(`what is undone and what runs by itself${HAS_CHRO
       await opened.page.getByRole('textbox', { name: 'Name' }).fill('evening');
       await field('Time').fill('19:30');
       await button('Add another time or event').click();
-      await field('Kind 2').selectOption('somebody comes or leaves');
+      await opened.page.getByLabel('Time or event 2: kind').selectOption('somebody comes or leaves');
       await opened.page.getByText('Please fill this in.').waitFor();
       expect(await button('Save').isDisabled()).toBe(true);
       await opened.page.getByRole('searchbox', { name: 'What should it do?' }).fill('turn on the living room lamp');
@@ -140,6 +141,77 @@ describe.skipIf(!HAS_CHROMIUM)(`what is undone and what runs by itself${HAS_CHRO
       await world.hub.result('set_presence', { person: 'owner', presence: 'away' });
       await world.hub.result('set_presence', { person: 'owner', presence: 'home' });
       await expect.poll(isOn).toBe(true);
+    });
+
+    test('is written with the times and devices that the form shows', async () => {
+      await opened.show('new-automation');
+      await button('Text (YAML)').click();
+      const text = opened.page.getByRole('textbox', { name: 'Text (YAML)' });
+      const triggers = '  - { type: reachability, device_id: gone-lamp, becomes: unreachable }\n'.repeat(2);
+      const steps = '  - { type: set_flag, flag: late, value: true }\n  - { type: wait, seconds: 120 }\n';
+      await text.fill(`trigger:\n${triggers}actions:\n${steps}`);
+      await button('Form').click();
+      const shown = (box: Locator) => box.locator('option:checked').textContent();
+      for (const [index, { id, name }] of [
+        { id: 'living-room-lamp', name: LAMP },
+        { id: 'front-door', name: DOOR },
+      ].entries()) {
+        const device = field('Device').nth(index);
+        await device.selectOption(id);
+        expect(await shown(device)).toContain(name);
+      }
+      await does().getByText(`${DOOR} cannot be`).waitFor();
+      expect(await shown(field('Device').first())).toContain(LAMP);
+      expect(await shown(field('Device').nth(1))).toContain(DOOR);
+      const unit = (name: string) => opened.page.getByLabel(`Unit of ${name}`);
+      const late = field('For at least');
+      await unit('For at least').selectOption('hours');
+      await late.fill('2');
+      await late.blur();
+      const pause = field('Time');
+      await pause.fill('120');
+      await pause.blur();
+      expect([await pause.inputValue(), await shown(unit('Time'))]).toEqual(['120', 'minutes']);
+      await unit('Time').selectOption('seconds');
+      expect([await pause.inputValue(), await shown(unit('Time'))]).toEqual(['120', 'seconds']);
+      expect([await late.inputValue(), await shown(unit('For at least'))]).toEqual(['2', 'hours']);
+      await button('Text (YAML)').click();
+      await expect.poll(() => text.inputValue()).toMatch(/living-room-lamp[\s\S]*front-door[\s\S]*for_seconds: 7200[\s\S]*seconds: 120$/m);
+      await opened.page.getByRole('link', { name: 'Automations' }).first().click();
+      await opened.page.getByRole('dialog').getByRole('button', { name: 'Leave without saving' }).click();
+      await card().waitFor();
+    });
+
+    test('asks before steps are dropped, has cases of a choice, and goes back from the search for another tool', async () => {
+      await opened.show('new-automation');
+      const kind = opened.page.getByLabel('Step 1: kind');
+      await opened.page.getByRole('searchbox', { name: 'What should it do?' }).fill('turn on the living room lamp');
+      await opened.page.getByRole('button', { name: /matter:living_room_lamp_turn_on$/ }).click();
+      await button('Choose another').click();
+      await button('Cancel').click();
+      await button('Choose another').waitFor();
+      await kind.selectOption('do steps only if');
+      await button('Add another case').click();
+      await button('Remove case 2').click();
+      await opened.page.getByRole('group', { name: 'Then' }).getByRole('button', { name: 'Add a step' }).click();
+      await kind.selectOption('wait');
+      const dialog = opened.page.getByRole('dialog', { name: 'Choose another kind?' });
+      await dialog.getByText('The condition or step in it is dropped.').waitFor();
+      expect(await opened.barriers()).toEqual([]);
+      await dialog.getByRole('button', { name: 'Close' }).click();
+      const chosen = () => kind.locator('option:checked').textContent();
+      await expect.poll(chosen).toBe('do steps only if');
+      await kind.selectOption('ask a person');
+      await dialog.getByRole('button', { name: 'Choose it and drop them' }).click();
+      await expect.poll(chosen).toBe('ask a person');
+      const answers = opened.page.getByRole('group', { name: 'Answers' });
+      await answers.getByRole('button', { name: 'Add' }).click();
+      await answers.getByRole('button', { name: 'Remove Answers 1' }).click();
+      await button('Text (YAML)').click();
+      await expect.poll(() => opened.page.getByRole('textbox', { name: 'Text (YAML)' }).inputValue()).not.toContain('answers');
+      await opened.page.getByRole('link', { name: 'Automations' }).first().click();
+      await opened.page.getByRole('dialog').getByRole('button', { name: 'Leave without saving' }).click();
+      await card().waitFor();
     });
 
     test('is edited as text: a mistake stands at its line, and a permission that it no longer needs is taken away', async () => {

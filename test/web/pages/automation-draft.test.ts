@@ -9,7 +9,7 @@ const NEEDED = ['device:control:lamp'];
 function fakeHub() {
   const calls: JsonObject[] = [];
   const held: (() => void)[] = [];
-  const state = { isHeld: false, isBusy: false };
+  const state = { isHeld: false, isBusy: false, hasTools: true };
   const convert = ({ text, config, permissions }: JsonObject) => {
     const given = textsOf(permissions);
     const read = typeof text === 'string' ? tryParseJson(text) : config;
@@ -34,6 +34,7 @@ function fakeHub() {
       return answer;
     },
     async get<Answer>(path: string): Promise<Answer> {
+      if (!state.hasTools && path.startsWith('/api/v1/tools/')) throw new Error('The hub is away');
       const answer: Json =
         path === '/api/v1/people' ? { people: [{ name: 'ann', title: 'Ann', role: 'adult' }] } : { id: 'core:light@1.0.0', name: 'light' };
       return answer as Answer;
@@ -86,6 +87,17 @@ describe('a draft of an automation', () => {
     expect(JSON.parse(draft.text)).toEqual(changed);
     expect(draft.config).toEqual(changed);
     expect(draft.definition?.config).toEqual(changed);
+  });
+
+  test('loads a tool again after the load of it failed', async () => {
+    const hub = fakeHub();
+    hub.state.hasTools = false;
+    const draft = new AutomationDraft(hub, () => {});
+    await draft.begin('evening');
+    expect(draft.tool('core:light')).toBeUndefined();
+    hub.state.hasTools = true;
+    await draft.refresh();
+    expect(draft.tool('core:light')?.name).toBe('light');
   });
 
   test('stays with the form if the hub does not write the text, so that no change is lost', async () => {

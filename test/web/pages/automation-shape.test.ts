@@ -13,6 +13,7 @@ import {
   answersOf,
   conditionIn,
   hiddenPart,
+  innerPartCount,
   knownPointers,
   nearestPointer,
   negated,
@@ -201,7 +202,7 @@ describe('what the form shows', () => {
         const placed = parts[chosen % parts.length];
         if (!placed) throw new Error('There is no part');
         const { path, part } = list === 'conditions' ? conditionIn(placed) : placed;
-        expect(hiddenPart(withValue(added, path, partOfKind(kind, part)), HOME)).toBeUndefined();
+        expect(hiddenPart(withValue(added, path, partOfKind(kind, part, { list, home: HOME })), HOME)).toBeUndefined();
         expect(hiddenPart(withValue(added, placed.path, undefined), HOME)).toBeUndefined();
         if (list === 'conditions') expect(hiddenPart(withValue(added, placed.path, negated(part, true)), HOME)).toBeUndefined();
       }),
@@ -313,6 +314,78 @@ describe('a change in the form', () => {
   test('moves a step before the one before it', () => {
     const tools = (withStepEarlier(config, ['actions', 2]).actions as readonly JsonObject[]).map(({ type, tool }) => type ?? tool);
     expect(tools).toEqual(['wait', 'matter:lamp_turn_on', 'ask']);
+  });
+
+  const kindWith = (list: ListName, title: PartKind['title']): PartKind => {
+    const found = KINDS[list].find((kind) => kind.title === title);
+    if (!found) throw new Error(`There is no kind ${title}`);
+    return found;
+  };
+
+  test.each<[string, ListName, JsonObject, PartKind['title'], JsonObject]>([
+    [
+      'a gone sensor and its time',
+      'trigger',
+      { type: 'reading', sensor_id: 'gone/t', above: 20, for_seconds: 60, hysteresis: 1 },
+      'form.trigger_below',
+      { type: 'reading', sensor_id: 'gone/t', below: null, for_seconds: 60, hysteresis: 1 },
+    ],
+    [
+      'the person and the time of a question',
+      'actions',
+      { type: 'ask', name: 'a', question: 'Why?', person: 'ann', timeout_seconds: 60, on_timeout: 'continue' },
+      'form.step_wait_until',
+      { type: 'wait_until', conditions: [], timeout_seconds: 60, on_timeout: 'continue' },
+    ],
+    [
+      'a person',
+      'actions',
+      { type: 'ask', name: 'a', question: null, person: 'ann', timeout_seconds: 1 },
+      'form.step_notify',
+      { type: 'notify', message: null, person: 'ann' },
+    ],
+    [
+      'no event that means something else',
+      'trigger',
+      { type: 'sun', event: 'dusk' },
+      'form.trigger_device_event',
+      { type: 'device_event', device_id: null, event: null },
+    ],
+    [
+      'no place that is no answer of a device',
+      'conditions',
+      { type: 'presence', is: 'away' },
+      'form.condition_reachability',
+      { type: 'reachability', device_id: null, is: 'reachable' },
+    ],
+    [
+      'no hour that is no event of the sun',
+      'conditions',
+      { type: 'time', after: '20:00' },
+      'form.condition_sun',
+      { type: 'sun', after: 'sunset', before: 'sunrise' },
+    ],
+  ])('of the kind of a part keeps %s', (_what, list, before, title, after) => {
+    expect(partOfKind(kindWith(list, title), before, { list, home: HOME })).toEqual(after);
+  });
+
+  test('of the kind of a part drops the parts in it, which are counted', () => {
+    const step = { type: 'wait', seconds: 1 };
+    expect(innerPartCount(step, 'actions')).toBe(0);
+    const options = [
+      { conditions: [{ type: 'flag', flag: 'a' }], actions: [step, step] },
+      { conditions: [], actions: [] },
+    ];
+    expect(innerPartCount({ type: 'choose', options, otherwise: [step] }, 'actions')).toBe(4);
+  });
+
+  test('begins a condition about the time of day with hours of which each can be left out', () => {
+    const kind = kindWith('conditions', 'form.condition_time');
+    for (const left of ['after', 'before']) {
+      const config = withValue({ trigger: [], conditions: [kind.start], actions: [] }, ['conditions', 0, left], undefined);
+      expect(hiddenPart(config, HOME)).toBeUndefined();
+      expect(kind.fields({ path: [], part: kind.start, home: HOME }).filter(({ isRequired }) => isRequired)).toEqual([]);
+    }
   });
 
   test('offers the answers of its questions to conditions', () => {

@@ -76,6 +76,8 @@ describe('what an undo would do', () => {
     [{ reason: 'changed_since', device: 'kitchen-lamp' }, /^the words of the hub$/],
     [{ reason: 'already_undone', at: AT }, /^This was undone on .* already\.$/],
     [{ reason: 'still_running' }, /^It still runs/],
+    [{ reason: 'not_known' }, /^How it is now is not known/],
+    [{ reason: 'not_reported' }, /^A device has not said how it is now/],
     [{ reason: 'irreversible' }, /^the words of the hub$/],
   ])('is refused with the reason: %o', (details, words) => {
     const { refusal, remarks } = undoText(refused(details), nameOf);
