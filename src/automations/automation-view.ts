@@ -8,6 +8,7 @@ import { copyJson, snakeJson } from '../tools/schema/plain-json.ts';
 import { type AgentRecord, shownStatus } from './agent-store.ts';
 import type { CheckToolPorts } from './automation-ports.ts';
 import { type ThingKind, thingNamedBy } from './home-things.ts';
+import { plainUnit } from './plain-unit.ts';
 import type { AutomationPlan } from './plan/plan-schema.ts';
 import { type Action, isAction, type Step } from './plan/step-schema.ts';
 
@@ -63,7 +64,9 @@ export function fullAutomationView(plan: AutomationPlan, by: Principal, ports: V
   return viewOf(plan, by, { ports, actionView: (action) => fullActionView(action, ports.registry) });
 }
 
-type ViewPorts = Pick<CheckToolPorts, 'registry' | 'things' | 'authorizer'>;
+interface ViewPorts extends Pick<CheckToolPorts, 'registry' | 'authorizer'> {
+  readonly things: Pick<CheckToolPorts['things'], 'nameFor'>;
+}
 type ActionView = (action: Action) => JsonObject;
 
 function viewOf(
@@ -111,25 +114,29 @@ function stepView(step: Step, show: ActionView): JsonObject {
 }
 
 function actionView({ tool, params }: Action, registry: Pick<ToolDirectory, 'find'>): JsonObject {
-  const targets = Object.entries(params).filter(([name, value]) => TARGETS.includes(name) && isName(value));
   const title = toolOf(tool, registry)?.definition.metadata.title;
-  return { tool, ...(title !== undefined && { title }), ...Object.fromEntries(targets) };
+  return { tool, ...(title !== undefined && { title }), ...targetsIn(params) };
+}
+
+function targetsIn(params: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(params).filter(([name, value]) => TARGETS.includes(name) && isName(value)));
 }
 
 function fullActionView(action: Action, registry: Pick<ToolDirectory, 'find'>): JsonObject {
   const view = actionView(action, registry);
-  const params = Object.fromEntries(Object.entries(action.params).filter(([name]) => !(name in view)));
+  const targets = targetsIn(action.params);
+  const params = Object.fromEntries(Object.entries(action.params).filter(([name]) => !Object.hasOwn(targets, name)));
   const units = unitsOf(Object.keys(params), toolOf(action.tool, registry));
   return { ...view, ...(Object.keys(params).length > 0 && { params }), ...(Object.keys(units).length > 0 && { units }) };
 }
 
-/** Returns the units of parameters, as far as the tool names them. */
+/** Returns the units of parameters, as far as the tool names them and they look like units. */
 function unitsOf(names: readonly string[], tool: RegisteredTool | undefined): Readonly<Record<string, string>> {
   const members = objectOf(tool?.definition.parameters.properties);
   return Object.fromEntries(
     names.flatMap((name) => {
-      const unit = objectOf(members[name])['x-unit'];
-      return typeof unit === 'string' && unit !== '' ? [[name, unit]] : [];
+      const unit = plainUnit(objectOf(members[name])['x-unit']);
+      return unit === undefined ? [] : [[name, unit]];
     }),
   );
 }

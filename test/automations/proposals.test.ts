@@ -193,24 +193,27 @@ describe('a proposed automation', () => {
   });
 });
 
+/** Texts that a tool may name as a unit, and that could be taken for words, for a part of the number, or change its order. */
+const UNLIKE_UNITS = ['% (of 1,000) and nothing else', '0', '000 %', '٠', 'שׁ', 'م', '%\n', ''];
+
 test('the words of a definition have the units of sensors and parameters, and none that could be taken for words', () => {
   const reading = { type: 'reading', sensor_id: SENSOR, below: 20 };
   const actions = [
     { tool: 'lamp_dim', params: { level: 40, name: 'x' } },
-    { tool: 'evil', params: { level: 40 } },
+    ...UNLIKE_UNITS.map((_, index) => ({ tool: `evil_${index}`, params: { level: 40 } })),
   ];
   const plan = parseAutomation({ trigger: { ...reading, hysteresis: 1 }, conditions: [reading], actions }, new SchemaValidator());
   const words = definitionWords(plan, {
     nameOf: (_kind, id) => id,
     callText: ({ tool }) => tool,
     unitOfSensor: () => '°C',
-    unitOfParam: (tool, param) => (param === 'level' ? (tool === 'evil' ? '% (of 1,000) and nothing else' : '%') : undefined),
+    unitOfParam: (tool, param) => (param === 'level' ? (UNLIKE_UNITS[Number(tool.split('_')[1])] ?? '%') : undefined),
   });
   expect(words).toEqual([
     `When ${SENSOR} falls below 20 °C (hysteresis: 1 °C)`,
     `Only if reading (sensor: ${SENSOR}, below: 20 °C)`,
     'Call lamp_dim (level: 40 %, name: "x")',
-    'Call evil (level: 40)',
+    ...UNLIKE_UNITS.map((_, index) => `Call evil_${index} (level: 40)`),
   ]);
 });
 

@@ -2,6 +2,7 @@ import { readableWords } from '../../core/devices/matter-names.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { escapeAllHidden } from '../../core/untrusted-text.ts';
 import { type ThingKind, thingNamedBy } from '../home-things.ts';
+import { plainUnit } from '../plain-unit.ts';
 import { type Condition, isComposite } from '../plan/condition-schema.ts';
 import type { AutomationPlan } from '../plan/plan-schema.ts';
 import { type Action, isAction, type Step, type TypedStep } from '../plan/step-schema.ts';
@@ -27,8 +28,6 @@ type UnitOf = (member: string) => string | undefined;
 const NO_UNITS: UnitOf = () => undefined;
 /** Members of a trigger or condition that are in the unit of its sensor. */
 const IN_SENSOR_UNIT: readonly string[] = ['above', 'below', 'equals', 'hysteresis'];
-/** A tool of somebody else may name any text as its unit. */
-const PLAIN_UNIT = /^[\p{L}\p{N}°%/²³·µ]{1,8}( [\p{L}]{1,12})?$/u;
 
 /**
  * Returns what an automation does, in lines for people: what sets it off, what has to hold, and its steps in order. They are made of the
@@ -135,7 +134,8 @@ function sensorUnits(sensor: string, wording: Wording): UnitOf {
 }
 
 function withUnit(text: string, value: Json, unit: string | undefined): string {
-  return typeof value === 'number' && unit !== undefined && PLAIN_UNIT.test(unit) ? `${text} ${unit}` : text;
+  const plain = plainUnit(unit);
+  return typeof value === 'number' && plain !== undefined ? `${text} ${plain}` : text;
 }
 
 function valueText(member: string, value: Json, wording: Wording): string {

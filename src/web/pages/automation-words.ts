@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { type Json, type JsonObject, objectOf } from '../../core/json.ts';
 import type { DeviceView, ReadingView } from '../api/hub-types.ts';
 import { humanWords, readingName, valueWords } from '../components/formatting.ts';
 import { hasText, languageTag, text } from '../texts/text.ts';
@@ -76,6 +76,8 @@ export interface ActionView {
   readonly device_id?: string;
   readonly device_ids?: readonly string[];
   readonly area?: string;
+  readonly scene?: string;
+  readonly scene_id?: string;
   /** The other parameters of a call, with their units. Absent where they are not shown, because a parameter may be a secret. */
   readonly params?: JsonObject;
   readonly units?: Readonly<Record<string, string>>;
@@ -311,19 +313,20 @@ function toPersonWords(key: 'notify' | 'ask', { person }: ActionView, said: Json
 }
 
 function callWords(step: ActionView, names: HomeNames): string {
-  const { tool = '', title, device_id: device, device_ids: devices = [], area, params = {}, units = {} } = step;
+  const { tool = '', title, device_id: device = [], device_ids: devices = [], area = [], params = {}, units = {} } = step;
   const what = title ?? humanWords(tool.replace(/^[a-z0-9_]+:|@.*$/g, ''));
-  const targets = [...(device === undefined ? [] : [device]), ...devices].map(names.device);
-  const where = [...targets, ...(area === undefined ? [] : [area])].join(', ');
-  const values = Object.entries(params).map(([name, value]) => `${readingName(name)} ${paramWords(value, units[name])}`);
+  const targets = [device, devices].flat().map(names.device);
+  const where = [targets, area, step.scene ?? [], step.scene_id ?? []].flat().join(', ');
+  const unitOf = new Map(Object.entries(units));
+  const values = Object.entries(params).map(([name, value]) => `${readingName(name)} ${paramWords(value, unitOf.get(name))}`);
   const call = where === '' ? what : `${what}: ${where}`;
   return values.length === 0 ? call : `${call} (${values.join(', ')})`;
 }
 
-/** Returns the value of a parameter. What a run computes is shown as the expression has it. */
+/** Returns the value of a parameter. What a run computes is shown as the expression has it: an object with `expr` alone, as runs take it. */
 function paramWords(value: Json, unit: string | undefined): string {
-  const [[kind, reference] = []] = isJsonObject(value) ? Object.entries(value) : [];
-  const words = kind === 'expr' && typeof reference === 'string' ? reference : valueWords(value);
+  const { expr, ...others } = objectOf(value);
+  const words = typeof expr === 'string' && Object.keys(others).length === 0 ? expr : valueWords(value);
   return unit === undefined ? words : `${words} ${unit}`;
 }
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { JsonObject } from '../../../src/core/json.ts';
 import {
   actionWords,
   conditionWords,
@@ -46,6 +47,15 @@ test('an action is said with the title of its tool, and with the devices or the 
     'Turn on a light: Hall lamp',
   );
   expect(actionWords({ tool: 'core:control_area@1.0.0', area: 'Kitchen' }, NAMES)).toBe('control area: Kitchen');
+  expect(actionWords({ tool: 'run_scene', scene: 'good_night' }, NAMES)).toBe('run scene: good_night');
+});
+
+test('an action is said with all of its parameters, of which only an object with an expression alone is one', () => {
+  const said = (params: JsonObject, units = {}) => actionWords({ tool: 'dim', params, units }, NAMES);
+  expect(said({ level: 4 }, { level: '%' })).toBe('dim (Level 4 %)');
+  expect(said({ level: { expr: 'value * 2.0' } })).toBe('dim (Level value * 2.0)');
+  expect(said({ level: { expr: 'off', and: 'unlock' } })).toContain('unlock');
+  expect(said({ title: 'x', constructor: 5 })).toBe('dim (Title x, Constructor 5)');
 });
 
 test('conditions are said in words, also those in others', () => {
