@@ -8,7 +8,7 @@ import { ROOT } from '../../../scripts/bundle.ts';
 
 const execute = promisify(execFile);
 const COMMAND_LIMIT_MS = 240_000;
-const MAX_PACKED_BYTES = 3_000_000;
+const MAX_PACKED_BYTES = 3_300_000;
 const PAGE = readFileSync(join(ROOT, 'docs/embedding.md'), 'utf8');
 
 interface Packed {
@@ -61,7 +61,7 @@ async function link(path: string): Promise<void> {
 }
 
 describe('the package for programs', () => {
-  test('holds what a user needs and nothing else, in 3 MB', () => {
+  test('holds what a user needs and nothing else, in 3.3 MB', () => {
     const tops = new Set(paths.map((path) => path.split('/')[0]));
     const texts = ['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json'];
     expect([...tops].sort()).toEqual([...texts, 'device-profiles', 'dist', 'docs', 'lib'].sort());
