@@ -11,7 +11,6 @@ import { inputValue } from '../components/form-values.ts';
 import { icon } from '../components/icon.ts';
 import { LightElement } from '../components/light-element.ts';
 import type { FieldPath } from '../components/schema-fields.ts';
-import { toolTitle } from '../components/tool-form.ts';
 import { type TextKey, text } from '../texts/text.ts';
 import { type FormHome, limitFields } from './automation-fields.ts';
 import { type InnerList, KINDS, kindOf, type ListName, type PartKind } from './automation-parts.ts';
@@ -172,15 +171,13 @@ export class AutomationForm extends LightElement {
   }
 
   #toolChoice(path: FieldPath, tool: string): TemplateResult {
-    const known = this.home.tool(tool);
     const choose = (chosen: ToolView, params: JsonObject) => {
       this.learn(chosen);
       const { on_error: onError } = objectOf(valueAt(this.config, path.map(String)));
       const kept = onError === undefined ? {} : { on_error: onError };
       this.#set(path, { tool: nameOf(chosen), ...(Object.keys(params).length > 0 && { params }), ...kept });
     };
-    const title = known ? toolTitle(known) : tool;
-    return html`<atmo-tool-choice .app=${this.app} .tool=${tool} .heading=${title} .choose=${choose}></atmo-tool-choice>`;
+    return html`<atmo-tool-choice .app=${this.app} .tool=${tool} .known=${this.home.tool(tool)} .choose=${choose}></atmo-tool-choice>`;
   }
 
   #innerList(path: FieldPath, { path: inner, of, label, removable }: InnerList): TemplateResult {

@@ -8,6 +8,7 @@ import { LightElement, type Stop } from '../components/light-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
 import { toolTitle } from '../components/tool-form.ts';
 import { text } from '../texts/text.ts';
+import { agentMadeChip } from './agent-made.ts';
 import { type MatchView, nameOf, type ToolPage, toolQueryOf, toolsPath } from './tool-search.ts';
 
 /** The search starts this many milliseconds after the person has typed the last letter. */
@@ -27,14 +28,15 @@ export class ToolChoice extends LightElement {
   static override properties = {
     app: { attribute: false },
     tool: { attribute: false },
-    heading: { attribute: false },
+    known: { attribute: false },
     choose: { attribute: false },
     isOpen: { state: true },
   };
   declare app: App;
   /** Name of the present tool; empty if none was chosen yet. */
   declare tool: string;
-  declare heading: string;
+  /** What the hub says of the present tool; undefined if it has no such tool. */
+  declare known: ToolView | undefined;
   /** Called with the chosen tool and the parameters that the sentence names. */
   declare choose: (tool: ToolView, params: JsonObject) => void;
   declare isOpen: boolean;
@@ -52,7 +54,9 @@ export class ToolChoice extends LightElement {
 
   protected override render(): TemplateResult {
     if (this.tool !== '' && !this.isOpen) {
-      return html`<p class="row"><strong class="grow"><bdi>${this.heading}</bdi> <code>${this.tool}</code></strong>
+      const title = this.known ? toolTitle(this.known) : this.tool;
+      return html`<p class="row"><strong class="grow"><bdi>${title}</bdi> <code>${this.tool}</code></strong>
+        ${this.known ? agentMadeChip(this.known) : nothing}
         <button type="button" class="button small" @click=${() => this.#open()}>${text('form.change_tool')}</button></p>`;
     }
     return html`<label class="field"><span class="label">${text('form.tool')}</span>
@@ -69,7 +73,7 @@ export class ToolChoice extends LightElement {
   #list(tools: readonly MatchView[]): TemplateResult {
     return html`<ul class="stack tool-matches">${tools.map(
       (tool) =>
-        html`<li><button type="button" class="button small" @click=${() => this.#take(tool)}>${icon('plus')}<bdi>${toolTitle(tool)}</bdi> <code>${nameOf(tool)}</code></button></li>`,
+        html`<li><button type="button" class="button small" @click=${() => this.#take(tool)}>${icon('plus')}<bdi>${toolTitle(tool)}</bdi> <code>${nameOf(tool)}</code>${agentMadeChip(tool)}</button></li>`,
     )}</ul>`;
   }
 

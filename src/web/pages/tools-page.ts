@@ -10,16 +10,8 @@ import { PageElement } from '../components/page-element.ts';
 import { RemoteData, remoteDataView } from '../components/remote-data.ts';
 import { toolTitle } from '../components/tool-form.ts';
 import { text, textWith } from '../texts/text.ts';
-import {
-  confidencePercent,
-  isAgentMade,
-  isRegistered,
-  type MatchView,
-  type ToolPage,
-  type ToolQuery,
-  toolQueryOf,
-  toolsPath,
-} from './tool-search.ts';
+import { agentMadeChip } from './agent-made.ts';
+import { confidencePercent, isRegistered, type MatchView, type ToolPage, type ToolQuery, toolQueryOf, toolsPath } from './tool-search.ts';
 
 /** The search starts this many milliseconds after the person has typed the last letter. */
 const PAUSE_MS = 250;
@@ -168,7 +160,7 @@ function toolCard(tool: MatchView, { isOpen, page }: { readonly isOpen: boolean;
       <div class="grow"><h2 id=${titleId}><bdi>${toolTitle(tool)}</bdi></h2><code>${String(modelName ?? id)}</code></div>
       ${tool.confidence === undefined ? nothing : confidenceView(tool)}
       ${tool.dangerous === true ? html`<span class="chip bad">${icon('shield')}${text('tools.asks_people')}</span>` : nothing}
-      ${isAgentMade(tool.metadata) ? html`<span class="chip cool">${icon('agent')}${text('tools.by_agent')}</span>` : nothing}
+      ${agentMadeChip(tool)}
       ${available ? nothing : html`<span class="chip">${missingSetting ? text('tools.not_configured') : text('tools.not_available')}</span>`}
     </header>
     <p>${description}</p>

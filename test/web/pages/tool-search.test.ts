@@ -1,4 +1,6 @@
+import { nothing } from 'lit';
 import { expect, test } from 'vitest';
+import { agentMadeChip } from '../../../src/web/pages/agent-made.ts';
 import { confidencePercent, isRegistered, type MatchView, toolQueryOf, toolsPath } from '../../../src/web/pages/tool-search.ts';
 
 test('a query with words is a search, without words a page of the registry', () => {
@@ -17,6 +19,12 @@ test('only tools that were registered at run time can be removed', () => {
   expect(isRegistered(tool('agent:good_night@1.0.0', 'agent'))).toBe(true);
   expect(isRegistered(tool('custom:good_night@1.0.0', 'system'))).toBe(true);
   expect(isRegistered(tool('matter:lamp_turn_on@1.0.0', 'system'))).toBe(false);
+});
+
+test('a tool that an agent made is marked, and no other', () => {
+  expect(agentMadeChip({ metadata: { created_by: 'agent' } })).toMatchObject({ values: [expect.anything(), 'made by an agent'] });
+  for (const metadata of [{ created_by: 'system' }, {}]) expect(agentMadeChip({ metadata })).toBe(nothing);
+  expect(agentMadeChip({})).toBe(nothing);
 });
 
 test('the percentage of a match is its confidence', () => {
