@@ -72,12 +72,15 @@ export const AUTOMATION_PLACES: readonly Place[] = [
       ['replays are unlimited', '      ports.limiter.charge(by);\n', ''],
       ['everybody replays the past of the house', "permissions: ['agent:replay:house']", "permissions: ['agent:configure:{agent_id}']"],
       ['a draft is replayed with more than the caller has', '  requireOwnPermissions(permissions, by);\n', ''],
-      ['a stranger replays an automation', 'agents.list(by).find', 'agents.records().find'],
     ],
   },
   {
+    file: 'src/automations/definition-parameters.ts',
+    rows: [['a stranger replays an automation, or drafts a new definition of it', 'agents.list(by).find', 'agents.records().find']],
+  },
+  {
     file: 'src/automations/plan/convert-tool.ts',
-    rows: [['texts of automations are read without a limit', '      limiter.charge(principal);\n', '']],
+    rows: [['texts of automations are read without a limit', '      limiter.charge(by);\n', '']],
   },
   {
     file: 'src/automations/traces/trace-view.ts',

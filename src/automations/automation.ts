@@ -369,7 +369,8 @@ class RunRateLimit {
 
   /** Returns the milliseconds from a time, now or later, until a run may start; Infinity if the maximum number of runs in the hour before is reached. */
   waitMs(atMs: number, { cooldownMs, maxRunsPerHour }: AutomationPlan): number {
-    if (this.#starts.filter((startMs) => atMs - startMs < HOUR_MS).length >= maxRunsPerHour) return Infinity;
+    const firstOfMost = this.#starts.at(-maxRunsPerHour);
+    if (firstOfMost !== undefined && atMs - firstOfMost < HOUR_MS) return Infinity;
     const lastMs = this.#starts.at(-1);
     return lastMs === undefined ? 0 : Math.max(0, lastMs + cooldownMs - atMs);
   }

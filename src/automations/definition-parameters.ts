@@ -1,5 +1,8 @@
+import type { Principal } from '../core/auth/principal.ts';
 import { AtmoError } from '../core/errors.ts';
 import { p, TEXT } from '../tools/definition/define-tool.ts';
+import type { AgentRecord } from './agent-store.ts';
+import type { AgentQueries } from './automation-ports.ts';
 
 /** Schema of the hash of a definition. */
 export const HASH = { ...TEXT, description: 'SHA-256 over the definition, in hex' } as const;
@@ -20,6 +23,13 @@ export function permissionsParameter(
   { example, ...bounds }: { readonly example: string; readonly minItems?: number },
 ) {
   return p.array(p.string({ description: example, maxLength: 320 }), { description, ...bounds, maxItems: 32 });
+}
+
+/** Returns an automation that the caller may see. Throws NOT_FOUND if there is none with this id. */
+export function requireSeen(id: string, by: Principal, agents: AgentQueries): AgentRecord {
+  const record = agents.list(by).find((one) => one.id === id && one.type === 'automation');
+  if (!record) throw unknownAutomation(id);
+  return record;
 }
 
 /** Returns the error that there is no automation with this id. */

@@ -109,9 +109,14 @@ export function childId(parent: Principal, part: string): string {
   );
 }
 
-/** Returns who an automation of the caller would be, with the id that its name gives and the bounds of the caller's token. */
-export function draftPrincipal(name: string, permissions: readonly string[], by: Principal): Principal {
-  return { ...(by.token && { token: by.token }), id: childId(by, idPartOf(name, 'automation')), kind: 'agent', permissions };
+/** Returns who an automation with an id would be, with the bounds of the caller's token. */
+export function draftPrincipal(id: string, permissions: readonly string[], by: Principal): Principal {
+  return { ...(by.token && { token: by.token }), id, kind: 'agent', permissions };
+}
+
+/** Returns the id that a draft of the caller would get by its name. */
+export function draftId(by: Principal, name = 'draft'): string {
+  return childId(by, idPartOf(name, 'automation'));
 }
 
 /** Throws NOT_SUPPORTED for an external agent, of which the message says what it cannot do. */

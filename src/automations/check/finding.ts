@@ -1,6 +1,6 @@
 import { readsIn, targetText } from '../../core/devices/action-descriptions.ts';
 import { parseDeviceId } from '../../core/devices/device-names.ts';
-import { amount, readableWords } from '../../core/devices/matter-names.ts';
+import { amount, isSwitched, readableWords } from '../../core/devices/matter-names.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { resultSchema, TEXT } from '../../tools/definition/define-tool.ts';
 import type { CheckPorts } from '../automation-ports.ts';
@@ -97,14 +97,11 @@ export function actText({ effect }: ValueChange, { facts }: Pick<CheckPorts, 'fa
   return targetText([effect.target], device ? [device] : [], { reads: readsIn([effect]) });
 }
 
-/** Values that people call on and off. */
-const SWITCHED: readonly string[] = ['is on', 'on off'];
-
 /** Returns the new content of a value, such as `on` or `heating setpoint: 21 °C`. */
 export function contentText({ value, device, becomes, isCopy }: ValueChange, { values }: Pick<CheckPorts, 'values'>): string {
   const name = readableWords(value.split('/').at(-1) ?? value);
   if (becomes === undefined) return isCopy ? `${name}: as the sensor shows` : `${name}: changed`;
-  if (typeof becomes === 'boolean' && SWITCHED.includes(name)) return becomes ? 'on' : 'off';
+  if (typeof becomes === 'boolean' && isSwitched(name)) return becomes ? 'on' : 'off';
   return `${name}: ${amount(becomes, unitOf({ value, device }, { values }))}`;
 }
 

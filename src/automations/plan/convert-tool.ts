@@ -9,8 +9,8 @@ import { permissionsLacking, permissionsUnneeded } from '../automation-access.ts
 import type { CheckToolPorts } from '../automation-ports.ts';
 import { fullAutomationView } from '../automation-view.ts';
 import { requirePossible } from '../definition-check.ts';
-import { ONE_PERMISSION, permissionsParameter } from '../definition-parameters.ts';
-import { draftPrincipal, requireOwnPermissions } from '../spawn-checks.ts';
+import { agentIdParameter, ONE_PERMISSION, permissionsParameter, requireSeen } from '../definition-parameters.ts';
+import { draftId, draftPrincipal, requireOwnPermissions } from '../spawn-checks.ts';
 import { parseAutomationText, problemsIn, type TextProblem, type WrittenAutomation } from './automation-text.ts';
 import { boundDefinition } from './bind-names.ts';
 
@@ -50,6 +50,7 @@ export function convertAutomationTool(ports: CheckToolPorts, limiter: Pick<RateL
           },
         },
         permissions: permissionsParameter('What it may do already', { example: ONE_PERMISSION }).optional(),
+        replaces: agentIdParameter('Id of the automation of which it is a new definition').optional(),
       },
       returns: resultSchema(
         {
@@ -82,32 +83,37 @@ export function convertAutomationTool(ports: CheckToolPorts, limiter: Pick<RateL
         ['config', 'view'],
       ),
     },
-    async ({ text, config, permissions = [] }, { principal }) => {
+    async ({ text, config, permissions = [], replaces }, { principal: by }) => {
       if ((text === undefined) === (config === undefined)) throw invalidInput('Write either text or config');
-      limiter.charge(principal);
+      const id = replaces === undefined ? draftId(by) : requireSeen(replaces, by, ports.agents).id;
+      limiter.charge(by);
       const source = text ?? yamlText(config ?? {});
       const written = parseAutomationText(source);
       if (!('config' in written)) return { text: source, problems: [{ ...written }], lacks: [], unneeded: [] };
-      return { text: source, config: written.config, ...(await readOf(written, { by: principal, permissions, ports })) };
+      return {
+        text: source,
+        config: written.config,
+        ...(await readOf(written, { agent: draftPrincipal(id, permissions, by), by, ports })),
+      };
     },
   );
 }
 
 interface Reader {
   readonly by: Principal;
-  readonly permissions: readonly string[];
+  /** Who the automation would be, with the permissions that are given. */
+  readonly agent: Principal;
   readonly ports: CheckToolPorts;
 }
 
-async function readOf(written: WrittenAutomation, { by, permissions, ports }: Reader): Promise<JsonObject> {
+async function readOf(written: WrittenAutomation, { by, agent, ports }: Reader): Promise<JsonObject> {
   const { check } = ports;
   // As the author first: without knowing which tools and devices are meant, it cannot be said which permissions they need.
   const mistakes = await problemsIn(written, (config) => requirePossible(boundDefinition(config, by, ports).plan, by, check));
   if (mistakes.length > 0) return { problems: shown(mistakes), lacks: [], unneeded: [] };
   const { plan } = boundDefinition(written.config, by, ports);
-  const agent = draftPrincipal('draft', permissions, by);
   const lacks = permissionsLacking(plan, { author: by, agent }, check);
-  const allowed: Principal = { ...agent, permissions: [...permissions, ...lacks] };
+  const allowed: Principal = { ...agent, permissions: [...agent.permissions, ...lacks] };
   const problems = await problemsIn(written, (config) => {
     requireOwnPermissions(allowed.permissions, by);
     requirePossible(boundDefinition(config, allowed, ports).plan, allowed, check);

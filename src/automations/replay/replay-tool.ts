@@ -5,11 +5,11 @@ import { defineTool, INSTANT, INTEGER, p, resultSchema, TEXT, type ValuesOf } fr
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { copyJson } from '../../tools/schema/plain-json.ts';
 import type { CheckToolPorts } from '../automation-ports.ts';
-import { agentIdParameter, ONE_PERMISSION, permissionsParameter, unknownAutomation } from '../definition-parameters.ts';
+import { agentIdParameter, ONE_PERMISSION, permissionsParameter, requireSeen, unknownAutomation } from '../definition-parameters.ts';
 import { requireVisible } from '../observed.ts';
 import { boundDefinition } from '../plan/bind-names.ts';
 import { type AutomationPlan, CONFIG_SCHEMA } from '../plan/plan-schema.ts';
-import { draftPrincipal, requireOwnPermissions } from '../spawn-checks.ts';
+import { draftId, draftPrincipal, requireOwnPermissions } from '../spawn-checks.ts';
 import type { AutomationReplayer } from './automation-replay.ts';
 import { GAP_KINDS } from './past-gaps.ts';
 
@@ -95,8 +95,8 @@ function replayedOf({ agent_id: id, config, permissions }: ValuesOf<typeof PARAM
 }
 
 function livingOf(id: string, by: Principal, { agents }: CheckToolPorts): Replayed {
-  const record = agents.list(by).find((one) => one.id === id && one.type === 'automation');
-  const plan = record && agents.planOf(record);
+  const record = requireSeen(id, by, agents);
+  const plan = agents.planOf(record);
   if (!plan) throw unknownAutomation(id);
   return { plan, principal: { id, kind: 'agent', permissions: record.permissions } };
 }
@@ -107,6 +107,6 @@ function draftOf(
   { by, ports }: { readonly by: Principal; readonly ports: CheckToolPorts },
 ): Replayed {
   requireOwnPermissions(permissions, by);
-  const principal = draftPrincipal('draft', permissions, by);
+  const principal = draftPrincipal(draftId(by), permissions, by);
   return { plan: boundDefinition(config, by, ports).plan, principal };
 }

@@ -1,5 +1,5 @@
 import { toAtmoError } from '../../core/errors.ts';
-import { isJsonObject, type JsonObject, objectOf, textsOf } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, objectOf, textsOf } from '../../core/json.ts';
 import { type Command, type Invocation, usage } from '../command.ts';
 import { objectsIn } from '../hub/answer-lists.ts';
 import { cellText } from '../terminal/text-table.ts';
@@ -33,7 +33,9 @@ const proposals: Command = {
   name: 'agent proposals',
   summary: 'automations that agents propose: what each does, what it may do, and what may go wrong',
   examples: ['agent proposals', 'agent proposals --past'],
-  options: { past: { help: 'also say when each would have run in the past month, from what the hub kept; takes a few seconds for each' } },
+  options: {
+    past: { help: 'also say when each would have run in the past month, from what the hub kept; of more than six, one takes ten seconds' },
+  },
   async run(call) {
     const answer = await call.hub.call('list_automation_proposals', {});
     const listed: JsonObject[] = [];
@@ -44,14 +46,30 @@ const proposals: Command = {
 };
 
 /** Returns a proposal that waits with what it would have done in the past month, or with why that is not known. */
-async function withPast(proposal: JsonObject, { hub }: Invocation): Promise<JsonObject> {
+async function withPast(proposal: JsonObject, call: Invocation): Promise<JsonObject> {
   const { state, config = {}, permissions = [] } = proposal;
   if (state !== 'open') return proposal;
   try {
-    return { ...proposal, past: await hub.call('replay_automation', { config, permissions }) };
+    return { ...proposal, past: await replayed({ config, permissions }, call) };
   } catch (thrown) {
     const { code, message } = toAtmoError(thrown);
     return { ...proposal, past: { error: { code, message } } };
+  }
+}
+
+/** Maximum number of times that one replay waits for the hub to allow it: another client of the same person may come first. */
+const MAX_WAITS = 3;
+
+/** Replays a draft, after the time that the hub names if it refuses another replay so soon. */
+async function replayed(draft: JsonObject, { hub, io }: Invocation): Promise<Json> {
+  for (let waits = 0; ; waits++) {
+    try {
+      return await hub.call('replay_automation', draft);
+    } catch (thrown) {
+      const { retry_after_ms: waitMs } = toAtmoError(thrown).details;
+      if (typeof waitMs !== 'number' || waits === MAX_WAITS) throw thrown;
+      await io.sleep(waitMs);
+    }
   }
 }
 

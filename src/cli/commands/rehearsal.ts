@@ -37,7 +37,7 @@ function notesOf(rehearsal: JsonObject): readonly string[] {
     ...(wouldRun ? [] : [`${objectOf(error).code}: ${objectOf(error).message}`]),
     ...(reason === undefined ? [] : [`Approval: ${reason}`]),
     ...skips,
-    ...objectsOf(conflicts).map(({ sentence }) => `Soon: ${sentence}`),
+    ...objectsOf(conflicts).map(({ when, sentence }) => `${when === 'not_told' ? 'Also' : 'Soon'}: ${sentence}`),
     ...(wouldRun ? [possible === true ? 'It can be undone' : `It cannot be undone: ${why}`] : []),
   ];
 }

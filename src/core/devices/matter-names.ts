@@ -106,3 +106,11 @@ export function canonicalValue(text: string): string {
 export function amount(value: Json, unit: Json | undefined): string {
   return typeof value === 'number' && typeof unit === 'string' && unit !== '' ? `${value} ${unit}` : readableValue(value);
 }
+
+/** Values that people call on and off. */
+const SWITCHED: readonly string[] = ['is on', 'on off'];
+
+/** Returns whether people call a value of this name on and off, such as `is_on` or `OnOff`. */
+export function isSwitched(name: string): boolean {
+  return SWITCHED.includes(readableWords(name));
+}

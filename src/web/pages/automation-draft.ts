@@ -49,6 +49,8 @@ export class AutomationDraft {
   readonly reading: RemoteData<Reading & { readonly source: Source }>;
   #source: Source = { text: '' };
   #permissions: readonly string[] = [];
+  /** The automation that is edited; undefined for a new one. */
+  #id: string | undefined;
   #household: Household = { people: [], flags: [] };
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -109,6 +111,7 @@ export class AutomationDraft {
     this.stop();
     this.reading.reset();
     this.#permissions = [];
+    this.#id = id;
     await this.reading.load(async () => {
       const [present, household] = await Promise.all([this.#show(id), this.#loadHousehold()]);
       this.#permissions = textsOf(present.permissions);
@@ -169,7 +172,11 @@ export class AutomationDraft {
   }
 
   async #convert(source: Source): Promise<Reading & { readonly source: Source }> {
-    const answer = await this.#hub.invoke('hub:convert_automation', { ...source, permissions: [...this.#permissions] });
+    const answer = await this.#hub.invoke('hub:convert_automation', {
+      ...source,
+      permissions: [...this.#permissions],
+      ...(this.#id !== undefined && { replaces: this.#id }),
+    });
     const reading = answer as unknown as Reading;
     await this.#loadTools(reading);
     return { ...reading, source };

@@ -223,9 +223,9 @@ export class AutomationEditorPage extends PageElement {
 
   async #loadChecked({ config, permissions }: NonNullable<AutomationDraft['definition']>): Promise<Checked> {
     const { hub } = this.app;
-    const name = this.params.id?.split('/').at(-1);
+    const { id } = this.params;
     const [checked, past] = await Promise.all([
-      hub.invoke('hub:check_automation', { config, permissions, ...(name !== undefined && { name }) }),
+      hub.invoke('hub:check_automation', { config, permissions, ...(id !== undefined && { replaces: id }) }),
       // The past of the house is shown only to those who may look at it. What may go wrong is told in any case.
       hub.invoke('replay_automation', { config, permissions }).catch(() => undefined),
     ]);

@@ -1,7 +1,8 @@
 import type { Json, JsonObject } from '../../core/json.ts';
 import type { ReadingView, ToolView } from '../api/hub-types.ts';
 import type { FieldKind, FieldPath, FormField, NamedOption } from '../components/schema-fields.ts';
-import { languageTag, text } from '../texts/text.ts';
+import { text } from '../texts/text.ts';
+import { dayWords, WEEKDAYS } from './automation-words.ts';
 
 /** What a form needs to know of the home. */
 export interface FormHome {
@@ -89,14 +90,8 @@ export function choiceOf<Value extends string>(values: readonly Value[], title: 
   return { kind: 'named', options: values.map((value) => ({ value, title: title(value) })), ...(none !== undefined && { none }) };
 }
 
-const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
-/** A Monday, in UTC. */
-const MONDAY_MS = Date.UTC(2024, 0, 1);
-const DAY_MS = 86_400_000;
-
 export function weekdays(): Traits {
-  const format = new Intl.DateTimeFormat(languageTag(), { weekday: 'short', timeZone: 'UTC' });
-  const options = WEEKDAYS.map((value, index) => ({ value, title: format.format(MONDAY_MS + index * DAY_MS) }));
+  const options = WEEKDAYS.map((value) => ({ value, title: dayWords([value]) }));
   return { kind: 'some', options, help: text('form.days_none') };
 }
 

@@ -261,7 +261,7 @@ function readingWords({ sensor_id: id = '', above, below, equals }: TriggerView,
   return text('automations.on_change', { sensor });
 }
 
-const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
+export const WEEKDAYS: readonly string[] = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
 /** A Monday, in UTC. */
 const MONDAY_MS = Date.UTC(2024, 0, 1);
 const DAY_MS = 86_400_000;

@@ -1,3 +1,4 @@
+import { isSwitched } from '../../core/devices/matter-names.ts';
 import { isJsonObject, type Json, type JsonObject, objectOf, objectsOf, textsOf } from '../../core/json.ts';
 import type { DeviceView } from '../api/hub-types.ts';
 import { humanWords, numberWords, readingName, valueWords } from '../components/formatting.ts';
@@ -131,13 +132,10 @@ function subjectWords({ kind, name = '' }: JsonObject): string {
   return hasText(key) ? text(key, { name: String(name) }) : String(name);
 }
 
-/** Values that people call on and off. */
-const SWITCHED: readonly unknown[] = ['is_on', 'on_off'];
-
 /** Returns the new content of a value, such as `on` or `Heating setpoint: 21 °C`. */
 function contentWords({ value, becomes, unit }: JsonObject): string {
   if (becomes === undefined) return text('check.content_changed', { value: readingName(String(value)) });
-  if (typeof becomes === 'boolean' && SWITCHED.includes(value)) return text(becomes ? 'check.content_on' : 'check.content_off');
+  if (typeof becomes === 'boolean' && isSwitched(String(value))) return text(becomes ? 'check.content_on' : 'check.content_off');
   const words = `${readingName(String(value))}: ${valueWords(becomes)}`;
   return typeof unit === 'string' && unit !== '' ? `${words} ${unit}` : words;
 }

@@ -3,7 +3,7 @@ import type { AgentQueries } from '../../../src/automations/automation-ports.ts'
 import { conflictsWith } from '../../../src/automations/check/automation-check.ts';
 import type { CheckedAutomation } from '../../../src/automations/check/behaviour.ts';
 import { OWNER } from '../../../src/core/auth/principal.ts';
-import type { JsonObject } from '../../../src/core/json.ts';
+import { type JsonObject, objectsOf } from '../../../src/core/json.ts';
 import { codeOf, ENOUGH, resultOf, SENSOR, startedFixture, WHEN_HOT } from '../agent-fixture.ts';
 import { automation, homePorts } from './home-fixture.ts';
 
@@ -16,6 +16,21 @@ test('a draft is checked and nothing is made', async () => {
   expect(answer.conflicts).toMatchObject([{ kind: 'never_holds', severity: 'warning', automations: [{ agent_id: 'draft' }] }]);
   expect(resultOf(await fixture.call('list_agents')).agents).toEqual([]);
   expect(resultOf(await fixture.call('hub:check_automation', { config: WHEN_HOT, permissions: ENOUGH }))).toEqual({ conflicts: [] });
+});
+
+test('a new definition of an automation is checked as that automation, with its end', async () => {
+  const fixture = await startedFixture();
+  await fixture.spawn(NEVER, { ttl_seconds: 3600 });
+  const ann = fixture.agentWith('ann', ['agent:spawn', 'admin:agents', ...ENOUGH]);
+  const late = { ...WHEN_HOT, trigger: { type: 'time', at: '12:00' } };
+  const kindsOf = async (config: JsonObject) => {
+    const answer = resultOf(await fixture.call('hub:check_automation', { config, permissions: ENOUGH, replaces: 'auto' }, ann));
+    return objectsOf(answer.conflicts).map(({ kind, automations }) => [kind, objectsOf(automations)[0]?.agent_id]);
+  };
+  expect(await kindsOf(NEVER)).toEqual([['never_holds', 'auto']]);
+  expect(await kindsOf(late)).toEqual([['ends_before', 'auto']]);
+  const unknown = await fixture.call('hub:check_automation', { config: NEVER, permissions: ENOUGH, replaces: 'other' }, ann);
+  expect(codeOf(unknown)).toBe('NOT_FOUND');
 });
 
 test('spawn_agent makes an automation all the same and answers what may go wrong', async () => {

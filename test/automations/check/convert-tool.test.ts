@@ -122,6 +122,31 @@ test('an agent has twenty texts read at once and then one in a second, whatever 
   expect([await read(), await read()]).toEqual(['success', 'RATE_LIMITED']);
 });
 
+test('a new definition of an automation is judged as that automation, also if another person edits it', async () => {
+  const fixture = await startedFixture();
+  await fixture.spawn(WHEN_HOT);
+  const ann = fixture.agentWith('ann', ['agent:spawn', 'admin:agents', 'admin:approvals', ...ENOUGH]);
+  const read = async (trigger: JsonObject, of: JsonObject) =>
+    resultOf(
+      await fixture.call(
+        'hub:convert_automation',
+        { config: { ...WHEN_HOT, trigger }, permissions: ['device:control:lamp', 'admin:agents'], ...of },
+        ann,
+      ),
+    );
+  const [ownEnd, decided] = [
+    { type: 'automation_ended', agent_id: 'auto' },
+    { type: 'decision', agent_id: 'auto', decision: 'denied' },
+  ];
+  expect(await read(ownEnd, {})).toMatchObject({ problems: [] });
+  expect(await read(ownEnd, { replaces: 'auto' })).toMatchObject({ problems: [{ message: expect.stringContaining('its own end') }] });
+  expect((await read(decided, {})).lacks).toEqual(['admin:approvals']);
+  expect(await read(decided, { replaces: 'auto' })).toMatchObject({ lacks: [], problems: [] });
+  expect(await read(ownEnd, { replaces: 'other' })).toMatchObject({ error: { code: 'NOT_FOUND' } });
+  const stranger = fixture.agentWith('eve', ['agent:spawn', ...ENOUGH]);
+  expect(codeOf(await fixture.call('hub:convert_automation', { text: TEXT, replaces: 'auto' }, stranger))).toBe('NOT_FOUND');
+});
+
 test('what it would do has the values of its calls with their units, and fills in its parameters', async () => {
   const text = `parameters: { much: { value: 4 } }\n${TEXT.replace('lamp_turn_on', 'lamp_turn_on\n    params: { level: { param: much } }')}`;
   expect(await read(text)).toMatchObject({

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { AtmoError } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { makeHttpApi } from '../../http/http-fixture.ts';
 import { atmo, fetchFrom, withDirectory } from '../cli-fixture.ts';
@@ -20,10 +21,12 @@ const CONFIG = { trigger: { type: 'time', at: '07:30' }, actions: [{ tool: 'matt
 const YAML = "trigger: { type: time, at: '07:30' }\nactions:\n  - tool: matter:lamp_turn_on\n";
 
 /** A hub whose agent tools tell what they were asked. */
-function makeHub(listed: readonly JsonObject[] = [AUTO], others: Record<string, JsonObject> = {}) {
+type Answer = JsonObject | (() => JsonObject);
+
+function makeHub(listed: readonly JsonObject[] = [AUTO], others: Record<string, Answer> = {}) {
   const setup = makeHttpApi();
   const asked: [string, JsonObject][] = [];
-  const answers: Record<string, JsonObject> = {
+  const answers: Record<string, Answer> = {
     list_agents: { agents: listed },
     spawn_agent: SPAWNED,
     kill_agent: { success: true },
@@ -36,7 +39,7 @@ function makeHub(listed: readonly JsonObject[] = [AUTO], others: Record<string, 
   for (const [name, answer] of Object.entries(answers)) {
     const handler = async (params: JsonObject) => {
       asked.push([name, params]);
-      return answer;
+      return typeof answer === 'function' ? answer() : answer;
     };
     const namespace = name === 'check_automation' ? 'hub' : 'core';
     setup.addTool({ name, namespace, parameters: { type: 'object' }, handler });
@@ -275,6 +278,23 @@ describe('atmo agent', () => {
     expect((await run('agent proposals')).out).not.toContain('past month');
     const without = makeHub([AUTO], listed);
     expect((await without.run('agent proposals --past')).out).toMatch(/past month: not known: [A-Z_]+: /);
+  });
+
+  test('proposals --past waits as long as the hub says before the next replay, and not forever', async () => {
+    const proposal = { name: 'Cool', by: 'assistant', hash: 'ab', proposal_id: '3f2a', state: 'open', config: CONFIG };
+    const outOf = async (refusals: number) => {
+      let left = refusals;
+      const busy = (): JsonObject => {
+        if (left-- > 0) throw new AtmoError('RATE_LIMITED', 'The next call is possible later', { retry_after_ms: 10_000 });
+        return { runs: 9, nights: 0, since: 'then', incomplete: [], list: [] };
+      };
+      const slept: number[] = [];
+      const sleep = async (ms: number) => void slept.push(ms);
+      const { run } = makeHub([AUTO], { list_automation_proposals: { proposals: [proposal] }, replay_automation: busy });
+      return { out: (await run('agent proposals --past', { sleep })).out, slept };
+    };
+    expect(await outOf(2)).toEqual({ out: expect.stringContaining('it would have run 9 times'), slept: [10_000, 10_000] });
+    expect((await outOf(99)).out).toContain('past month: not known: RATE_LIMITED');
   });
 
   test('list shows each with its state, parameters and last error', async () => {

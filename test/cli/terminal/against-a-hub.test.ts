@@ -139,8 +139,13 @@ describe('calling', () => {
 
   test('a rehearsal says what automations will do against the call', () => {
     const sentence = '"Evening" will do this at 18:30: Turn off Hall lamp (hall)';
-    const answer = { tool: 'dim', outcome: 'would_run', undo: { possible: true }, conflicts: [{ when: 'at_time', sentence }] };
-    expect(rehearsalText(answer)).toEqual(['dim would run\n', `Soon: ${sentence}\n`, 'It can be undone\n']);
+    const hidden = 'An automation that you may not see acts on Hall lamp (hall), and may want something different of it';
+    const conflicts = [
+      { when: 'at_time', sentence },
+      { when: 'not_told', sentence: hidden },
+    ];
+    const answer = { tool: 'dim', outcome: 'would_run', undo: { possible: true }, conflicts };
+    expect(rehearsalText(answer)).toEqual(['dim would run\n', `Soon: ${sentence}\n`, `Also: ${hidden}\n`, 'It can be undone\n']);
   });
 
   test('parameters come as JSON, from stdin and from a file', async () => {

@@ -5,7 +5,7 @@ import type { Ledger } from '../ledger.ts';
 import type { SimulatedMachine } from '../simulated-machine.ts';
 import { openDatabases } from '../simulated-sqlite.ts';
 
-/** Most entries of one kind in the state of a hub, beside one for each call of the last hours. */
+/** Most entries of one kind in the state of a hub, beside one for each call of the last 20 minutes. */
 const MOST_ENTRIES = 300;
 /** A key of idempotency lives for so long after a call that ended well, in milliseconds; what has expired is swept within ten minutes. */
 const KEYS_LIVE_MS = 20 * 60_000;
