@@ -29,6 +29,8 @@ export interface UndoPreview {
 export interface RestoringCall {
   readonly tool: string;
   readonly effects: readonly UndoEffect[];
+  /** What it changes, such as `area_name/hall`. */
+  readonly places?: readonly string[];
   readonly error?: UndoError;
 }
 

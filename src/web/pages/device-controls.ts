@@ -1,4 +1,5 @@
 import { html, nothing, type TemplateResult } from 'lit';
+import { live } from 'lit/directives/live.js';
 import { isJsonObject, objectOf, textsOf } from '../../core/json.ts';
 import type { HubClient } from '../api/hub-client.ts';
 import type { ToolView } from '../api/hub-types.ts';
@@ -61,7 +62,7 @@ export class DeviceControls extends ControlsElement {
     const offered = modes.includes(value) ? modes : [value, ...modes];
     return html`<label class="field"><span class="label">${label}</span>
       <select ?disabled=${this.isStill || modes.length === 0} @change=${choose}>${offered.map(
-        (mode) => html`<option value=${mode} ?selected=${mode === value}>${choiceWords(mode)}</option>`,
+        (mode) => html`<option value=${mode} .selected=${live(mode === value)}>${choiceWords(mode)}</option>`,
       )}</select></label>`;
   }
 

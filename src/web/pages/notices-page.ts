@@ -1,4 +1,5 @@
 import { html, nothing, type TemplateResult } from 'lit';
+import { live } from 'lit/directives/live.js';
 import { repeat } from 'lit/directives/repeat.js';
 import type { NoticeKind } from '../../core/notices.ts';
 import type { NoticeView } from '../api/notices.ts';
@@ -54,7 +55,7 @@ export class NoticesPage extends PageElement {
     return html`<div class="filters" role="search" aria-label=${text('notices.title')}>
       <label class="field"><span class="label">${text('notices.kind')}</span><select @change=${choose}>
         <option value="">${text('notices.all_kinds')}</option>
-        ${kinds.map((kind) => html`<option value=${kind} ?selected=${kind === this.kind}>${kindWords(kind)}</option>`)}</select></label>
+        ${kinds.map((kind) => html`<option value=${kind} .selected=${live(kind === this.kind)}>${kindWords(kind)}</option>`)}</select></label>
       <label class="check"><input type="checkbox" .checked=${this.isOpenOnly} @change=${toggle} /><span>${text('notices.open_only')}</span></label>
     </div>`;
   }

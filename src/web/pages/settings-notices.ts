@@ -1,5 +1,6 @@
 import '../components/push-card.ts';
 import { html, nothing, type TemplateResult } from 'lit';
+import { live } from 'lit/directives/live.js';
 import type { JsonObject } from '../../core/json.ts';
 import { NOTICE_KIND_NAMES, type NoticeKind, type NoticeRule } from '../../core/notices.ts';
 import { formValues, inputValue } from '../components/form-values.ts';
@@ -48,7 +49,7 @@ export class SettingsNotices extends PageElement {
     const choose = (event: Event) => void this.#change({ language: inputValue(event) });
     return html`<label class="field"><span class="label">${text('settings.notice_language')}</span>
       <select @change=${choose}>${Object.entries(LANGUAGES).map(
-        ([tag, { name }]) => html`<option value=${tag} lang=${tag} ?selected=${tag === language}>${name}</option>`,
+        ([tag, { name }]) => html`<option value=${tag} lang=${tag} .selected=${live(tag === language)}>${name}</option>`,
       )}</select></label>`;
   }
 

@@ -1,5 +1,6 @@
 import '../components/tool-form.ts';
 import { html, nothing, type TemplateResult } from 'lit';
+import { live } from 'lit/directives/live.js';
 import { repeat } from 'lit/directives/repeat.js';
 import { areaNames } from '../api/home-store.ts';
 import { modalDialog } from '../components/dialog.ts';
@@ -212,7 +213,7 @@ interface Choice {
 function choice({ label, chosen, none, options }: Choice, onChoice: (value: string) => void): TemplateResult {
   return html`<label class="field"><span class="label">${label}</span>
     <select @change=${(event: Event) => onChoice(inputValue(event))}>
-      <option value="" ?selected=${chosen === ''}>${none}</option>
-      ${options.map(([value, title]) => html`<option value=${value} ?selected=${value === chosen}>${title}</option>`)}
+      <option value="" .selected=${live(chosen === '')}>${none}</option>
+      ${options.map(([value, title]) => html`<option value=${value} .selected=${live(value === chosen)}>${title}</option>`)}
     </select></label>`;
 }

@@ -42,10 +42,11 @@ export function undoText(preview: UndoPreview, nameOf: (device: string) => strin
 }
 
 /** Returns what a call brings back. Of a tool without a text here, returns its name and what it acts on. */
-function callWords({ tool, effects }: RestoringCall, nameOf: (device: string) => string): string {
+function callWords({ tool, effects, places = [] }: RestoringCall, nameOf: (device: string) => string): string {
   const name = shortName(tool);
   const key = `undo.call_${name}`;
-  const what = [...new Set(effects.map((effect) => thingWords(effect, nameOf)))].filter((one) => one !== '').join(', ');
+  const things = [...effects.map((effect) => thingWords(effect, nameOf)), ...places.map(roomWords)];
+  const what = [...new Set(things)].filter((one) => one !== '').join(', ');
   if (hasText(key)) return text(key, { what });
   return what === '' ? humanWords(name) : `${humanWords(name)}: ${what}`;
 }
@@ -56,6 +57,12 @@ function thingWords({ target, permission }: RestoringCall['effects'][number], na
   if (scene !== undefined) return humanWords(scene);
   const [kind, what, id = ''] = permission.split(':');
   return kind === 'device' || (kind === 'admin' && what === 'device') ? nameOf(id) : humanWords(id);
+}
+
+/** Returns the room that a place is about; nothing for other places, of which the effects say what they are. */
+function roomWords(place: string): string {
+  const [, room = ''] = /^area_names?\/(.+)$/.exec(place) ?? [];
+  return humanWords(room.replaceAll('-', ' '));
 }
 
 /** The commands that give somebody a way in, or water a way out, by the beginning of their Matter names. */

@@ -113,6 +113,9 @@ test('a room gets its former name back, with its floor, its other names and its 
   expect(await home.rehearse('rename_area', params)).toMatchObject({ places: ['area_name/galley'], undo: { possible: true } });
   const trace = await done(home, 'rename_area', params);
   expect(inRooms()).toEqual({ lamp: 'Cookhouse', other: 'Hall' });
+  expect(await home.rehearse('hub:undo', { trace_id: trace })).toMatchObject({
+    calls: [{ places: [expect.stringMatching(/^area_name\//)] }],
+  });
   const undone = await undo(home, trace);
   expect(undone).toMatchObject({ status: 'success', result: { called: ['hub:rename_area'] } });
   expect(inRooms()).toEqual({ lamp: 'Kitchen', other: 'Hall' });

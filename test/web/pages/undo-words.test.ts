@@ -36,13 +36,21 @@ describe('what an undo would do', () => {
     ['core:clear_flag', { target: 'core:clear_flag@1.0.0', permission: 'flag:set:guests' }, 'Beendet den Hausmodus: guests'],
     ['core:delete_scene', { target: 'kitchen-lamp/scene/movie', permission: 'device:control:kitchen-lamp' }, 'Löscht die Szene movie'],
     ['hub:rename_device', { target: 'hub:rename_device@1.0.0', permission: 'admin:device:kitchen-lamp' }, 'Früherer Name: Kitchen lamp'],
-    ['hub:rename_area', { target: 'hub:rename_area@1.0.0', permission: 'admin:hub' }, 'Gibt einem Raum seinen früheren Namen'],
     ['hub:set_device_aliases', { target: 'x', permission: 'admin:device:kitchen-lamp' }, 'Frühere weitere Namen: Kitchen lamp'],
     ['gpio:pump_turn_off', { target: 'pump', permission: 'gpio:write:pump' }, 'pump turn off: pump'],
   ])('is one line for the call %s, which brings back what is no value of a device', (tool, effect, line) => {
     speak('de', de);
     const { putsBack, remarks } = undoText({ ...PLAIN, calls: [{ tool: `${tool}@1.0.0`, effects: [{ ...effect, risk: 'low' }] }] }, nameOf);
     expect({ putsBack, remarks }).toEqual({ putsBack: [line], remarks: [] });
+  });
+
+  test.each([
+    ['hub:rename_area', 'area_name/guest-room', 'Früherer Name eines Raums: guest room'],
+    ['hub:describe_area', 'area_names/hall', 'Früheres Stockwerk und weitere Namen eines Raums: hall'],
+  ])('names the room of the call %s', (tool, place, line) => {
+    speak('de', de);
+    const effects = [{ target: `${tool}@1.0.0`, permission: 'admin:hub', risk: 'low' }];
+    expect(undoText({ ...PLAIN, calls: [{ tool: `${tool}@1.0.0`, effects, places: [place] }] }, nameOf).putsBack).toEqual([line]);
   });
 
   test('cannot be done if a call that it makes would be refused', () => {
