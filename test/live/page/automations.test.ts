@@ -182,10 +182,13 @@ describe.skipIf(!HAS_CHROMIUM)(`what is undone and what runs by itself${HAS_CHRO
       await card().waitFor();
     });
 
-    test('asks before steps are dropped, has cases of a choice, and goes back from the search for another tool', async () => {
+    test('asks before steps are dropped, has cases of a choice, shows tools that almost fit, and goes back from their search', async () => {
       await opened.show('new-automation');
       const kind = opened.page.getByLabel('Step 1: kind');
-      await opened.page.getByRole('searchbox', { name: 'What should it do?' }).fill('turn on the living room lamp');
+      const search = opened.page.getByRole('searchbox', { name: 'What should it do?' });
+      await search.fill('turn on the sofa lamp');
+      await opened.page.getByRole('region', { name: 'Almost' }).getByRole('button').first().waitFor();
+      await search.fill('turn on the living room lamp');
       await opened.page.getByRole('button', { name: /matter:living_room_lamp_turn_on$/ }).click();
       await button('Choose another').click();
       await button('Cancel').click();
@@ -199,6 +202,7 @@ describe.skipIf(!HAS_CHROMIUM)(`what is undone and what runs by itself${HAS_CHRO
       await dialog.getByText('The condition or step in it is dropped.').waitFor();
       expect(await opened.barriers()).toEqual([]);
       await dialog.getByRole('button', { name: 'Close' }).click();
+      await dialog.waitFor({ state: 'detached' });
       const chosen = () => kind.locator('option:checked').textContent();
       await expect.poll(chosen).toBe('do steps only if');
       await kind.selectOption('ask a person');
