@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -64,10 +65,10 @@ async function work({ names, seconds, seed, isKeeping, input, shared }: WorkerOr
       isOver: () => input !== undefined || performance.now() > endMs,
       begin: (next) => current.set(next),
     });
-    collect();
+    await collect();
     const before = getHeapStatistics();
     const { inputs, ...report } = await run.run();
-    collect();
+    await collect();
     const grownBytes = heldBytes(getHeapStatistics()) - heldBytes(before) - inputs.reduce((sum, one) => sum + one.length, 0);
     const findings = grownBytes > MAX_GROWTH_BYTES ? [...report.findings, growthOf(target, grownBytes)] : report.findings;
     if (isKeeping) await keepInputs(target, inputs);
@@ -82,9 +83,16 @@ function growthOf({ name }: Target, bytes: number): Finding {
   return { target: name, key: 'memory', problem, input: new Uint8Array() };
 }
 
-function garbageCollector(): () => void {
+/** Returns what frees all that nothing refers to. The memory of buffers is freed only in a turn after the collection that finds them. */
+function garbageCollector(): () => Promise<void> {
   setFlagsFromString('--expose-gc');
-  return runInNewContext('gc') as () => void;
+  const collect = runInNewContext('gc') as () => void;
+  return async () => {
+    for (let round = 0; round < 3; round++) {
+      collect();
+      await nextTurn();
+    }
+  };
 }
 
 await work(workerData as WorkerOrder);

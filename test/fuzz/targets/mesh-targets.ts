@@ -46,7 +46,7 @@ function checkDns(input: Uint8Array): void {
   const message = decodeDnsMessage(Buffer.from(input));
   if (!message) return;
   const names = [...message.questions.map(({ name }) => name), ...recordsOf(message).flatMap(namesIn)];
-  if (!names.every(isPlainName)) return;
+  if (!names.every(isPlainName) || !recordsOf(message).every(fitsAgain)) return;
   const known = { ...message, questions: message.questions.filter(({ type }) => /^(?:A|AAAA|PTR|SRV|TXT|ANY)$/.test(type)) };
   const encoded = encodeDnsMessage(known);
   if (encoded.length > MAX_DNS_BYTES) return;
@@ -60,6 +60,9 @@ function checkDns(input: Uint8Array): void {
 
 /** A message that names compress may be longer without compression, and then longer than is accepted. */
 const MAX_DNS_BYTES = 9_000;
+
+/** Returns whether the texts of a record fit into their strings again: bytes that are no UTF-8 are read as a character of three bytes. */
+const fitsAgain = ({ type, data }: DnsRecord): boolean => type !== 'TXT' || data.every((text) => Buffer.byteLength(text) <= 255);
 
 /** The names that a record consists of. */
 const namesIn = ({ name, type, data }: DnsRecord): readonly string[] =>
