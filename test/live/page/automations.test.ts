@@ -178,7 +178,10 @@ describe.skipIf(!HAS_CHROMIUM)(`what is undone and what runs by itself${HAS_CHRO
       await button('Text (YAML)').click();
       await expect.poll(() => text.inputValue()).toMatch(/living-room-lamp[\s\S]*front-door[\s\S]*for_seconds: 7200[\s\S]*seconds: 120$/m);
       await opened.page.getByRole('link', { name: 'Automations' }).first().click();
-      await opened.page.getByRole('dialog').getByRole('button', { name: 'Leave without saving' }).click();
+      const question = opened.page.getByRole('dialog', { name: 'Leave without saving?' });
+      await question.waitFor();
+      expect(await opened.barriers()).toEqual([]);
+      await question.getByRole('button', { name: 'Leave without saving' }).click();
       await card().waitFor();
     });
 

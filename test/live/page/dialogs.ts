@@ -23,7 +23,7 @@ async function pressWhileEditing(opened: OpenPage, say: Words, name: string): Pr
   await press(opened, name);
 }
 
-/** All dialogs of the page but the two that need another hub or another person's link, which have tests of their own. */
+/** Dialogs of the page that open from a furnished home. Others only happen in a story (`test/web/pages/dialogs.test.ts`). */
 export const DIALOGS: readonly DialogOpener[] = [
   { name: 'menu', route: 'home', isOnPhone: true, open: (opened, say) => press(opened, say('shell.more')) },
   {

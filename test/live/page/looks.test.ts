@@ -1,5 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CHROMIUM_HINT } from '../../../scripts/browser/chromium.ts';
 import { PAGES } from '../../../src/web/router.ts';
@@ -102,16 +100,6 @@ describe.skipIf(!HAS_CHROMIUM)(`the page${HAS_CHROMIUM ? '' : `: ${CHROMIUM_HINT
     await page.page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     expect(page.complaints.splice(0)).toEqual([]);
-  });
-
-  test('every dialog in the sources of the page is looked at', () => {
-    const web = join(import.meta.dirname, '../../../src/web');
-    const sources = readdirSync(web, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
-    const calls = sources.flatMap((name) => readFileSync(join(web, name), 'utf8').match(/return modalDialog\(/g) ?? []);
-    // Tests of their own look at the others. mesh.test.ts puts a hub out of the mesh, people.test.ts offers a link of another person,
-    // oauth.test.ts ends the access of an application, chores.test.ts replaces a device, whose dialog has two forms in the sources, and
-    // automations.test.ts undoes what people have to be asked about, and opens why an automation ran and its versions.
-    expect(DIALOGS.length + 8).toBe(calls.length);
   });
 
   test.for(SPOKEN)('whoever is not signed in is asked for a token in %s', async (language, { expect }) => {
