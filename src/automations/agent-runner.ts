@@ -262,7 +262,7 @@ export class AgentRunner implements Service {
     return this.#running.get(id)?.automation?.deliver(delivery) ?? false;
   }
 
-  /** Stores a new agent. If that fails, revokes its token, since nobody may hold a token of an agent that the hub does not know. */
+  /** Stores a new agent. If that fails, revokes its token, because a token must not be valid without its agent. */
   #store(record: AgentRecord): void {
     try {
       this.#agents.put(record);

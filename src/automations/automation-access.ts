@@ -2,6 +2,7 @@ import { isRemoteDevice, NOT_FOUND_CODES } from '../calls/routing/announced-devi
 import { excessPermissions } from '../core/auth/permission.ts';
 import type { Principal } from '../core/auth/principal.ts';
 import { AtmoError, toAtmoError } from '../core/errors.ts';
+import { pointerTo } from '../core/json.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { callerView, canSeeTool, mayCallTool, requiredPermissions } from '../tools/definition/tool-permissions.ts';
 import type { AccessPorts } from './automation-ports.ts';
@@ -37,7 +38,7 @@ export function checkActionsFor(steps: readonly Step[], of: ActionsOf, ports: Ac
     } catch (thrown) {
       const { code, message, details } = toAtmoError(thrown);
       const whose = code === 'TOOL_NOT_FOUND' ? ', with the permissions of this agent' : '';
-      const pointer = `/actions/${path.join('/')}`;
+      const pointer = pointerTo(['actions', ...path]);
       throw new AtmoError(code, `actions/${path[0]} (${action.tool})${whose}: ${message}`, { ...details, pointer });
     }
   }

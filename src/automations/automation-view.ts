@@ -8,7 +8,7 @@ import { copyJson, snakeJson } from '../tools/schema/plain-json.ts';
 import { type AgentRecord, shownStatus } from './agent-store.ts';
 import type { CheckToolPorts } from './automation-ports.ts';
 import { type ThingKind, thingNamedBy } from './home-things.ts';
-import { plainUnit } from './plain-unit.ts';
+import { unitOfParam } from './plain-unit.ts';
 import type { AutomationPlan } from './plan/plan-schema.ts';
 import { type Action, isAction, type Step } from './plan/step-schema.ts';
 
@@ -132,10 +132,9 @@ function fullActionView(action: Action, registry: Pick<ToolDirectory, 'find'>): 
 
 /** Returns the units of parameters, as far as the tool names them and they look like units. */
 function unitsOf(names: readonly string[], tool: RegisteredTool | undefined): Readonly<Record<string, string>> {
-  const members = objectOf(tool?.definition.parameters.properties);
   return Object.fromEntries(
     names.flatMap((name) => {
-      const unit = plainUnit(objectOf(members[name])['x-unit']);
+      const unit = unitOfParam(tool, name);
       return unit === undefined ? [] : [[name, unit]];
     }),
   );

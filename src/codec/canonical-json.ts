@@ -1,5 +1,5 @@
 import { AtmoError } from '../core/errors.ts';
-import type { Json } from '../core/json.ts';
+import { type Json, pointerTo } from '../core/json.ts';
 
 const MAX_DEPTH = 256;
 
@@ -42,7 +42,7 @@ function writeObject(object: object, path: readonly (string | number)[]): string
 }
 
 function refuse(path: readonly (string | number)[], problem: string): never {
-  const pointer = path.map((step) => `/${String(step).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+  const pointer = pointerTo(path.map((step) => String(step).toWellFormed()));
   const place = pointer === '' ? 'The value' : `The value at ${pointer}`;
   throw new AtmoError('VALIDATION_ERROR', `${place} ${problem}`, { pointer });
 }

@@ -55,6 +55,16 @@ export function pointerKeys(pointer: string): readonly string[] {
     .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
+/** Returns a key as a segment of a JSON Pointer, escaped by RFC 6901 §3. */
+export function pointerSegment(key: string): string {
+  return key.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+/** Returns the JSON Pointer to what a path of keys leads to. */
+export function pointerTo(path: readonly (string | number)[]): string {
+  return path.map((key) => `/${pointerSegment(String(key))}`).join('');
+}
+
 /** Returns the value at a JSON Pointer (RFC 6901) or at a list of keys; undefined if there is none. */
 export function valueAt(root: Json, pointer: string | readonly string[]): Json | undefined {
   return (typeof pointer === 'string' ? pointerKeys(pointer) : pointer).reduce<Json | undefined>(memberOf, root);

@@ -46,7 +46,7 @@ export interface Finding {
   readonly timeline: readonly TimelineEntry[];
   readonly sentence: string;
   readonly fix: string;
-  /** What the sentence says, by which it can be told in any language. `case` names the sentence. */
+  /** The facts of the sentence, so that a client can say it in its own language. `case` identifies the sentence. */
   readonly facts: JsonObject & { readonly case: FindingCase };
 }
 

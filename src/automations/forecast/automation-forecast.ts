@@ -14,7 +14,7 @@ import { SetOffTriggers } from './set-off.ts';
 
 /** Maximum number of conflicts of one call. */
 const MAX_CONFLICTS = 20;
-/** Maximum number of devices of which it is told that hidden automations act on them. */
+/** Maximum number of devices for which an answer says that hidden automations act on them. */
 const MAX_HIDDEN = 8;
 /**
  * Largest effort of all forecasts of one rehearsal, in comparisons of two changes. Each automation gets an equal share of it, so that agents with
@@ -44,7 +44,7 @@ export class AutomationForecast implements ComingAutomations {
     const { check, agents, comingOf } = this.#ports;
     const turns = new Turns(check.clock);
     const hour = new NextHour(check);
-    // That hidden automations exist is known to who may ask for a check of a draft, and to nobody else.
+    // Only callers who may check a draft, which tells them of hidden automations anyway, learn that these exist.
     const mayKnowHidden = check.authorizer.authorize(caller, ['agent:spawn']).allowed;
     const automations = livingAutomations(agents, caller).filter(({ isHidden }) => !isHidden || mayKnowHidden);
     const effort = MAX_EFFORT / Math.max(1, automations.length);

@@ -1,8 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type LocatedYaml, locatedYaml } from '../../core/config/checked-yaml.ts';
 import { type AtmoError, toAtmoError } from '../../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject, objectOf, objectsOf, pointerKeys } from '../../core/json.ts';
-import { pointerSegment } from '../../tools/schema/schema-walk.ts';
+import { isJsonObject, type Json, type JsonObject, objectOf, objectsOf, pointerKeys, pointerTo } from '../../core/json.ts';
 
 /** A mistake in the text of an automation. */
 export interface TextProblem {
@@ -60,10 +59,6 @@ export async function problemsIn(written: WrittenAutomation, check: ConfigCheck)
   const guilty = async () => ({ path: await guiltyPath(written.config, { error, check }), message: error.message });
   const problems = found.length > 0 ? found : [await guilty()];
   return problems.map(({ path, message }) => ({ line: written.lineOf(path), pointer: pointerTo(path), message }));
-}
-
-function pointerTo(path: Path): string {
-  return path.map((key) => `/${pointerSegment(String(key))}`).join('');
 }
 
 function errorOf(config: JsonObject, check: ConfigCheck): AtmoError | undefined {

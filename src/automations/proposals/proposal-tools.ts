@@ -3,7 +3,7 @@ import type { Principal } from '../../core/auth/principal.ts';
 import { isoTime } from '../../core/clock.ts';
 import { parseSensorId } from '../../core/devices/device-names.ts';
 import { toAtmoError } from '../../core/errors.ts';
-import { type JsonObject, objectOf } from '../../core/json.ts';
+import type { JsonObject } from '../../core/json.ts';
 import { WRITTEN_LINE } from '../../core/untrusted-text.ts';
 import { defineTool, INSTANT, INTEGER, p, resultSchema, TEXT, TEXTS } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
@@ -14,6 +14,7 @@ import { fullAutomationView } from '../automation-view.ts';
 import { conflictsWith } from '../check/automation-check.ts';
 import { FINDINGS } from '../check/finding.ts';
 import { agentIdParameter, HASH, ONE_PERMISSION, permissionsParameter } from '../definition-parameters.ts';
+import { unitOfParam } from '../plain-unit.ts';
 import { parseAutomation } from '../plan/parse-automation.ts';
 import { type AutomationPlan, CONFIG_SCHEMA } from '../plan/plan-schema.ts';
 import { DISPLAY_NAME } from '../plan/schema-parts.ts';
@@ -245,20 +246,14 @@ function wordsOf(proposal: ReadProposal, by: Principal, { tools }: ProposalToolP
     callText: ({ tool, params }) => calls.wordsOf({ tool, params, principal }),
     unitOfSensor: (id) =>
       things.nameFor('sensor', id, caller) === undefined ? undefined : check.readings.current(parseSensorId(id))?.sensor.unit,
-    unitOfParam: (tool, param) => unitOfParam(tool, param, { viewer: principal, tools }),
+    unitOfParam: (tool, param) => unitOfParam(visibleTool(tool, principal, tools), param),
   });
 }
 
-/** Returns the unit of a parameter of a tool that the viewer may see. */
-function unitOfParam(
-  name: string,
-  param: string,
-  { viewer, tools: { registry, authorizer } }: { readonly viewer: Principal; readonly tools: CheckToolPorts },
-): string | undefined {
+/** Returns the tool with a name if the viewer may see it; undefined if there is none, or more than one. */
+function visibleTool(name: string, viewer: Principal, { registry, authorizer }: CheckToolPorts): RegisteredTool | undefined {
   try {
-    const tool = registry.find(name, { isVisible: (one) => canSeeTool(one, viewer, authorizer) });
-    const unit = objectOf(objectOf(objectOf(tool?.definition.parameters).properties)[param])['x-unit'];
-    return typeof unit === 'string' ? unit : undefined;
+    return registry.find(name, { isVisible: (one) => canSeeTool(one, viewer, authorizer) });
   } catch {
     return undefined;
   }

@@ -236,7 +236,7 @@ export function sharedPermissions({ permissions }: Pick<Proposal, 'permissions'>
   return commonPermissions(permissions, by.permissions);
 }
 
-/** Returns the error of a proposal that nobody can accept, since the house has changed after it was made. */
+/** Returns the error for a proposal that nobody can accept any more, because the home has changed since it was made. */
 function changed(message: string): AtmoError {
   return new AtmoError('CONFLICT', message, { reason: 'outdated' });
 }

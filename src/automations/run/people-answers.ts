@@ -53,7 +53,10 @@ export class DecisionListener implements Disposable {
   }
 }
 
-/** Waits for the answer to a question, at most `leftMs`. Returns `null` if nobody answered; the question is then over, unless the signal aborts. */
+/**
+ * Waits for the answer to a question for at most `leftMs` milliseconds. Ends the question then, and returns `null` if nobody has answered. If the
+ * signal aborts, the question stays open.
+ */
 export async function answerTo(
   id: string,
   { leftMs, signal }: { readonly leftMs: number; readonly signal: AbortSignal },

@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../codec/canonical-json.ts';
 import { sha256Hex } from '../../codec/hashes.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, pointerSegment } from '../../core/json.ts';
 
 /** What an automation does and what it may do. */
 export interface Definition {
@@ -44,7 +44,7 @@ export function differences(before: Definition, after: Definition): readonly Dif
 
 function differing(path: string, before: Json | undefined, after: Json | undefined): readonly Difference[] {
   const members = membersOf(before, after);
-  if (members) return members.flatMap(([name, one, other]) => differing(`${path}/${pointerPart(name)}`, one, other));
+  if (members) return members.flatMap(([name, one, other]) => differing(`${path}/${pointerSegment(name)}`, one, other));
   if (before !== undefined && after !== undefined && canonicalJson(before) === canonicalJson(after)) return [];
   return [{ path, ...(before !== undefined && { before }), ...(after !== undefined && { after }) }];
 }
@@ -55,8 +55,4 @@ function membersOf(before: Json | undefined, after: Json | undefined): readonly 
   if (!areLists && !(isJsonObject(before) && isJsonObject(after))) return undefined;
   const [one, other] = [new Map(Object.entries(before)), new Map(Object.entries(after))];
   return [...new Set([...one.keys(), ...other.keys()])].map((name) => [name, one.get(name), other.get(name)]);
-}
-
-function pointerPart(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }

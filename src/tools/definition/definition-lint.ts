@@ -1,8 +1,8 @@
 import { parsePermission } from '../../core/auth/permission.ts';
-import type { JsonSchema } from '../../core/json.ts';
+import { type JsonSchema, pointerSegment } from '../../core/json.ts';
 import { LARGE_PARAMS_LIMITS } from '../schema/plain-json.ts';
 import type { SchemaValidator } from '../schema/schema-validator.ts';
-import { isSchemaObject, pointerSegment, visitSchema } from '../schema/schema-walk.ts';
+import { isSchemaObject, visitSchema } from '../schema/schema-walk.ts';
 import { hasUnmaskableSecrets } from '../schema/secrets.ts';
 import { DETERMINISMS, type RegisteredTool, type ToolDefinition } from './tool-definition.ts';
 import { isTemplate, placeholdersOf } from './tool-permissions.ts';

@@ -1,10 +1,10 @@
 import { isoTime } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, type JsonSchema, pointerSegment } from '../../core/json.ts';
 import { normalizeDefinition } from '../definition/public-definition.ts';
 import type { ToolDefinition } from '../definition/tool-definition.ts';
 import { parseToolName, toolId } from '../definition/tool-names.ts';
-import { isSchemaObject, pointerSegment, propertiesOf, requiredOf } from '../schema/schema-walk.ts';
+import { isSchemaObject, propertiesOf, requiredOf } from '../schema/schema-walk.ts';
 
 /** A tool in the format of the HTTP tool service. Its schemas map field names to type words. An optional field's name ends with `?`. */
 export interface HdnRecord {

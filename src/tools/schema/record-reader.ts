@@ -1,8 +1,7 @@
 import { nearestTexts } from '../../core/edit-distance.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, pointerSegment } from '../../core/json.ts';
 import { describeType } from './plain-json.ts';
-import { pointerSegment } from './schema-walk.ts';
 
 /** Reads the members of an untrusted object. `end()` throws if a member was not read. Errors contain the JSON pointer of the member. */
 export class RecordReader {

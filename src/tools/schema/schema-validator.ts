@@ -5,10 +5,10 @@ import { canonicalJson } from '../../codec/canonical-json.ts';
 import { sha256Hex } from '../../codec/hashes.ts';
 import { nearestTexts } from '../../core/edit-distance.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, type JsonSchema, pointerSegment } from '../../core/json.ts';
 import { oncePerObject } from '../../core/lifecycle.ts';
 import { copyJson, DEFAULT_JSON_LIMITS, describeType, type JsonLimits } from './plain-json.ts';
-import { ALSO_ACCEPTED, atPointer, isSchemaObject, mapSchema, pointerSegment } from './schema-walk.ts';
+import { ALSO_ACCEPTED, atPointer, isSchemaObject, mapSchema } from './schema-walk.ts';
 
 /** The checked value with its defaults, or the mistakes in it. */
 export type CheckResult =

@@ -1,5 +1,5 @@
 import { AtmoError } from '../../core/errors.ts';
-import { type JsonSchema, pointerKeys } from '../../core/json.ts';
+import { type JsonSchema, pointerKeys, pointerSegment } from '../../core/json.ts';
 
 const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
 /** Schema keyword with further accepted schemas, for example for older forms of a value. The public schema omits this keyword. */
@@ -52,11 +52,6 @@ export function visitSchema(schema: JsonSchema, visit: (schema: JsonSchema, poin
     visit(child, pointer);
     return child;
   });
-}
-
-/** Returns a key as a segment of a JSON pointer, escaped by RFC 6901 §3. */
-export function pointerSegment(key: string): string {
-  return key.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
 /** Returns the value at a JSON pointer; undefined if there is none. */

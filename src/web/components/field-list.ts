@@ -1,6 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { live } from 'lit/directives/live.js';
-import { type Json, type JsonSchema, valueAt } from '../../core/json.ts';
+import { type Json, type JsonSchema, pointerTo, valueAt } from '../../core/json.ts';
 import { text } from '../texts/text.ts';
 import { inputValue } from './form-values.ts';
 import { capital, humanWords, valueWords } from './formatting.ts';
@@ -73,7 +73,7 @@ export class FieldList extends LightElement {
   }
 
   #problem({ path }: FormField): TemplateResult | typeof nothing {
-    const found = this.problems.find(({ pointer }) => pointer === `/${path.join('/')}`);
+    const found = this.problems.find(({ pointer }) => pointer === pointerTo(path));
     return found
       ? html`<span class="error" role="alert">${found.message}${found.allowed === undefined ? '' : `; ${text('forms.allowed', { values: found.allowed })}`}</span>`
       : nothing;

@@ -226,7 +226,7 @@ export class AutomationEditorPage extends PageElement {
     const { id } = this.params;
     const [checked, past] = await Promise.all([
       hub.invoke('hub:check_automation', { config, permissions, ...(id !== undefined && { replaces: id }) }),
-      // The past of the house is shown only to those who may look at it. What may go wrong is told in any case.
+      // Only people who may read the history get the past month. Everybody gets the findings.
       hub.invoke('replay_automation', { config, permissions }).catch(() => undefined),
     ]);
     return {

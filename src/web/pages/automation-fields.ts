@@ -85,8 +85,8 @@ export const LONG: Traits = { kind: 'text', isSecret: false, isLong: true, maxLe
 export const CLOCK: Traits = { kind: 'clock' };
 export const DURATION: Traits = { kind: 'duration' };
 
-/** Returns a choice of texts that the form names `form.MEMBER_VALUE`. */
-export function choiceOf<Value extends string>(values: readonly Value[], title: (value: Value) => string, none?: string): Traits {
+/** Returns a choice between texts, each with its title. `none` is what it means without a value. */
+export function namedChoice<Value extends string>(values: readonly Value[], title: (value: Value) => string, none?: string): Traits {
   return { kind: 'named', options: values.map((value) => ({ value, title: title(value) })), ...(none !== undefined && { none }) };
 }
 
@@ -96,7 +96,7 @@ export function weekdays(): Traits {
 }
 
 const SUN_EVENTS = ['sunrise', 'sunset', 'dawn', 'dusk'] as const;
-export const sunEvents = (none?: string): Traits => choiceOf(SUN_EVENTS, (event) => text(`automations.sun_${event}`), none);
+export const sunEvents = (none?: string): Traits => namedChoice(SUN_EVENTS, (event) => text(`automations.sun_${event}`), none);
 const OFFSET = { min: -720, max: 720 };
 export const minutes = (): Traits => ({ ...whole(OFFSET, 'min'), help: text('form.offset_help') });
 
@@ -123,11 +123,11 @@ export function likeValue(example: Json | undefined): Traits {
 }
 
 const REACHABLE = ['reachable', 'unreachable'] as const;
-export const reachable = (): Traits => choiceOf(REACHABLE, (value) => text(`form.is_${value}`));
+export const reachable = (): Traits => namedChoice(REACHABLE, (value) => text(`form.is_${value}`));
 export const PLACES = ['home', 'away'] as const;
 
 const ON_TIMEOUT = ['stop', 'continue'] as const;
-export const onTimeout = (): Traits => choiceOf(ON_TIMEOUT, (value) => text(`form.timeout_${value}`), text('form.timeout_stop'));
+export const onTimeout = (): Traits => namedChoice(ON_TIMEOUT, (value) => text(`form.timeout_${value}`), text('form.timeout_stop'));
 export const URGENCIES = ['low', 'medium', 'high'] as const;
 
 /** Returns the fields of the limits of an automation. */

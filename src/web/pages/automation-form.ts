@@ -2,7 +2,7 @@ import '../components/field-list.ts';
 import './tool-choice.ts';
 import { html, nothing, type TemplateResult } from 'lit';
 import { live } from 'lit/directives/live.js';
-import { isJsonObject, type Json, type JsonObject, objectOf, valueAt } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, objectOf, pointerTo, valueAt } from '../../core/json.ts';
 import type { ToolView } from '../api/hub-types.ts';
 import type { App } from '../app.ts';
 import { closeDialog, modalDialog } from '../components/dialog.ts';
@@ -23,7 +23,6 @@ import {
   type PlacedPart,
   partOfKind,
   partsAt,
-  pointerOf,
   withFreeName,
   withPart,
   withStepEarlier,
@@ -118,7 +117,7 @@ export class AutomationForm extends LightElement {
       const inner = list === 'conditions' ? conditionIn(placed) : placed;
       return html`<li class="part stack">${this.#part({ list, placed, inner, name: partName(list, placed.path) })}</li>`;
     })}</ul>
-      ${this.#problemsAt(pointerOf(path))}
+      ${this.#problemsAt(pointerTo(path))}
       <div><button type="button" class="button small" @click=${() => this.#add(path, list)}>${icon('plus')}${text(ADD[list])}</button></div>`;
   }
 
@@ -133,7 +132,7 @@ export class AutomationForm extends LightElement {
       ${typeof part.tool === 'string' ? this.#toolChoice(inner.path, part.tool) : nothing}
       ${kind ? this.#fields(kind.fields({ path: inner.path, part, home: this.home })) : nothing}
       ${lists.map((one) => this.#innerList(inner.path, one))} ${this.#newCase(inner.path, kind?.cases)}
-      ${this.#problemsAt(pointerOf(placed.path))}`;
+      ${this.#problemsAt(pointerTo(placed.path))}`;
   }
 
   #negation({ inner, placed, name }: DrawnPart): TemplateResult {
@@ -196,7 +195,7 @@ export class AutomationForm extends LightElement {
   #fields(fields: ReturnType<typeof limitFields>): TemplateResult | typeof nothing {
     if (fields.length === 0) return nothing;
     const set: SetValue = (path, next) => {
-      const field = fields.find((one) => pointerOf(one.path) === pointerOf(path));
+      const field = fields.find((one) => pointerTo(one.path) === pointerTo(path));
       // A member that has to be filled in stays, so that the part keeps its kind while the field is empty.
       this.#set(path, next === undefined && field?.isRequired ? null : next);
     };

@@ -3,7 +3,6 @@ import { type FieldPath, type FormField, schemaFields } from '../components/sche
 import { type TextKey, text } from '../texts/text.ts';
 import {
   CLOCK,
-  choiceOf,
   DURATION,
   devices,
   field,
@@ -13,6 +12,7 @@ import {
   line,
   type Member,
   minutes,
+  namedChoice,
   number,
   onTimeout,
   PLACES,
@@ -100,7 +100,7 @@ const TRIGGER_KINDS: readonly PartKind[] = [
     fields: ({ path, home }) => [
       field(
         'becomes',
-        choiceOf(PLACES, (value) => text(`form.becomes_${value}`)),
+        namedChoice(PLACES, (value) => text(`form.becomes_${value}`)),
         { path, need: 'needed' },
       ),
       field('person', people(home, text('form.first_or_last')), { path }),
@@ -182,7 +182,7 @@ const CONDITION_KINDS: readonly PartKind[] = [
     fields: ({ path, home }) => [
       field(
         'is',
-        choiceOf(PLACES, (value) => text(`form.is_${value}`)),
+        namedChoice(PLACES, (value) => text(`form.is_${value}`)),
         { path, need: 'needed' },
       ),
       field('person', people(home, text('form.somebody_or_all')), { path }),
@@ -244,7 +244,7 @@ const STEP_KINDS: readonly PartKind[] = [
       field('person', people(home, text('form.all_adults')), { path }),
       field(
         'urgency',
-        choiceOf(URGENCIES, (value) => text(`form.urgency_${value}`), text('form.urgency_medium')),
+        namedChoice(URGENCIES, (value) => text(`form.urgency_${value}`), text('form.urgency_medium')),
         { path },
       ),
     ],
@@ -306,7 +306,7 @@ function callFields({ path, part, home }: Place): readonly FormField[] {
     ...(params.length === 0 ? [] : [field('params', { kind: 'group', fields: params as readonly FormField[] }, { path })]),
     field(
       'on_error',
-      choiceOf(['continue'], () => text('form.error_continue'), text('form.error_stop')),
+      namedChoice(['continue'], () => text('form.error_continue'), text('form.error_stop')),
       { path },
     ),
   ];

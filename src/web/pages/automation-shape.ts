@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject, objectsOf, textsOf, valueAt } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, objectsOf, pointerTo, textsOf, valueAt } from '../../core/json.ts';
 import { type FieldPath, type FormField, type NamedOption, withValueAt } from '../components/schema-fields.ts';
 import { isShown, itemField } from '../components/shown-values.ts';
 import { type FormHome, limitFields } from './automation-fields.ts';
@@ -184,20 +184,20 @@ export function knownPointers(config: JsonObject, home: FormHome): ReadonlySet<s
 }
 
 function listPointers(config: JsonObject, path: FieldPath, list: ListName, home: FormHome): readonly string[] {
-  return [pointerOf(path), ...partsAt(config, path).flatMap((placed) => partPointers(config, placed, { list, home }))];
+  return [pointerTo(path), ...partsAt(config, path).flatMap((placed) => partPointers(config, placed, { list, home }))];
 }
 
 function partPointers(config: JsonObject, placed: PlacedPart, { list, home }: PartList): readonly string[] {
   const { path, part } = list === 'conditions' ? conditionIn(placed) : placed;
   const kind = kindOf(part, list);
-  if (!kind || !isJsonObject(part)) return [pointerOf(placed.path)];
+  if (!kind || !isJsonObject(part)) return [pointerTo(placed.path)];
   const inner = (kind.lists?.(part) ?? []).flatMap((one) => listPointers(config, [...path, ...one.path], one.of, home));
-  return [pointerOf(placed.path), ...fieldPointers(kind.fields({ path, part, home }), config), ...inner];
+  return [pointerTo(placed.path), ...fieldPointers(kind.fields({ path, part, home }), config), ...inner];
 }
 
 function fieldPointers(fields: readonly FormField[], config: JsonObject): readonly string[] {
   return fields.flatMap((field) => {
-    const own = pointerOf(field.path);
+    const own = pointerTo(field.path);
     if (field.kind === 'group') return [own, ...fieldPointers(field.fields, config)];
     const items = at(config, field.path);
     if (field.kind !== 'list' || !Array.isArray(items)) return [own];
@@ -211,11 +211,6 @@ export function nearestPointer(pointer: string, known: ReadonlySet<string>): str
   let place = pointer;
   while (!known.has(place)) place = place.slice(0, Math.max(0, place.lastIndexOf('/')));
   return place;
-}
-
-/** Returns the JSON Pointer of a path. */
-export function pointerOf(path: FieldPath): string {
-  return path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
 function at(value: Json, path: FieldPath): Json | undefined {

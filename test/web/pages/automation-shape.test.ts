@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { parseAutomationText } from '../../../src/automations/plan/automation-text.ts';
 import { yamlText } from '../../../src/core/config/checked-yaml.ts';
-import { isJsonObject, type Json, type JsonObject, valueAt } from '../../../src/core/json.ts';
+import { isJsonObject, type Json, type JsonObject, pointerTo, valueAt } from '../../../src/core/json.ts';
 import type { ToolView } from '../../../src/web/api/hub-types.ts';
 import type { FormField } from '../../../src/web/components/schema-fields.ts';
 import { type FormHome, limitFields } from '../../../src/web/pages/automation-fields.ts';
@@ -19,7 +19,6 @@ import {
   negated,
   partOfKind,
   partsAt,
-  pointerOf,
   shownDefinition,
   toolsOf,
   withPart,
@@ -422,7 +421,7 @@ describe('a mistake', () => {
         const part = kindOf(kind.start, list);
         expect(part).toBe(kind);
         const fields = kind.fields({ path: [list, 0], part: kind.start, home: HOME });
-        for (const { path } of fields) expect(knownPointers(config, HOME)).toContain(pointerOf(path));
+        for (const { path } of fields) expect(knownPointers(config, HOME)).toContain(pointerTo(path));
         expect(valueAt(config, [list, '0'])).toEqual(kind.start);
       }
     }
