@@ -9,14 +9,19 @@ export interface Finished {
 /** Longer than any check takes; what still runs then hangs. */
 const LIMIT_MS = 15 * 60_000;
 
-/** Runs a program in the repository's root and keeps what it says; one that hangs is killed and counts as failed. */
-export function capture(command: string, args: readonly string[]): Promise<Finished> {
-  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], timeout: LIMIT_MS, killSignal: 'SIGKILL' });
+/** Runs a program in the repository's root and keeps what it says; one that hangs is killed, which its last line says, and counts as failed. */
+export function capture(command: string, args: readonly string[], limitMs = LIMIT_MS): Promise<Finished> {
+  const startMs = performance.now();
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], timeout: limitMs, killSignal: 'SIGKILL' });
   const chunks: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
   child.stderr.on('data', (chunk: Buffer) => chunks.push(chunk));
   const { promise, resolve } = Promise.withResolvers<Finished>();
   child.once('error', (error) => resolve({ status: 127, output: error.message }));
-  child.once('close', (code) => resolve({ status: code ?? 1, output: Buffer.concat(chunks).toString() }));
+  child.once('close', (code, signal) => {
+    const output = Buffer.concat(chunks).toString();
+    const seconds = Math.round((performance.now() - startMs) / 1000);
+    resolve(signal ? { status: 1, output: `${output}\nended by ${signal} after ${seconds} s` } : { status: code ?? 1, output });
+  });
   return promise;
 }
