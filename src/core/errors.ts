@@ -58,7 +58,7 @@ export const ERROR_CODES = {
     'The request was sent and not acknowledged: it may or may not have taken effect; read the state before doing it again',
   ),
   COMMISSIONING_FAILED: code(502, 'changed', 4, 'The device could not be commissioned; details holds the step and the reason'),
-  TIMEOUT: code(504, 'later', 4, 'The deadline passed before the work was done and nothing was sent that could still take effect'),
+  TIMEOUT: code(504, 'later', 4, 'The deadline passed before the work was done; nothing was sent that must not be sent twice'),
   CANCELLED: code(499, 'never', 4, 'The caller cancelled the call'),
   NODE_UNAVAILABLE: code(503, 'later', 4, 'The hub that has the tool cannot be reached'),
   NO_CAPABLE_NODE: code(

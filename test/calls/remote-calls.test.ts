@@ -341,6 +341,17 @@ describe('when the best hub does not take the call', () => {
     expect(router.hubs).toEqual(['hub-2']);
   });
 
+  test('nor any other, but has let through what is idempotent, nobody says that it was not done', async () => {
+    const idempotent = [toolOf(['hub-2', 'hub-3'], { execution: { idempotent: true } })];
+    const acceptingRouter = new RouterFake(async (_, { onAccept }) => {
+      onAccept?.();
+      throw new AtmoError('OUTCOME_UNKNOWN', 'lost');
+    });
+    const { call, router } = makeHouse({ others: idempotent, peers, router: acceptingRouter });
+    expect(codeOf(await call())).toBe('OUTCOME_UNKNOWN');
+    expect(router.hubs).toEqual(['hub-2', 'hub-3']);
+  });
+
   test('nor any other, NO_CAPABLE_NODE lists what was tried', async () => {
     const { call } = makeHouse({ others, peers, router: refuses('NODE_UNAVAILABLE') });
     expect(await call()).toMatchObject({

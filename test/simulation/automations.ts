@@ -1,8 +1,8 @@
 import { canonicalJson } from '../../src/codec/canonical-json.ts';
 import { SimulatedClient } from './client.ts';
+import { deviceTool } from './device-kinds.ts';
 import { Draw } from './draw.ts';
 import { type AutomationHistory, CRON_MS, requireRun } from './invariants/automation-invariants.ts';
-import { deviceTool } from './simulated-devices.ts';
 import type { SimulatedMachine } from './simulated-machine.ts';
 import { SimulatedProcess } from './simulated-process.ts';
 import type { World } from './world.ts';

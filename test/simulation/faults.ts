@@ -72,8 +72,10 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     machine.process.clockErrorMs = draw.between(-LARGEST_CLOCK_ERROR_MS, LARGEST_CLOCK_ERROR_MS / 5);
     // A hub does not trust a clock that was set back behind a time which it took for proven, until a person confirms it.
     if (machine.process.clockErrorMs > 0) world.ledger.doubtAutomationsOf(machine.name);
+    world.ledger.wrongClocks.set(machine.name, Number.POSITIVE_INFINITY);
     await world.pause(draw.between(1_000, 600_000));
     machine.process.clockErrorMs = 0;
+    world.ledger.wrongClocks.set(machine.name, world.queue.nowMs);
   },
   'the network is slow and loses gossip': async (world, _, draw) => {
     const before = world.network.delayMs;

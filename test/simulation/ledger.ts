@@ -24,6 +24,8 @@ export interface Attempt {
   /** Attempts with the same key may have one effect together. */
   readonly key: string;
   readonly timeoutMs: number;
+  /** It is a job that waits until people have approved it, and runs by itself then. */
+  readonly waits: boolean;
   readonly token: GivenToken;
   /** Why the call may not have any effect, if that is so from the begin. */
   readonly forbidden?: string;
@@ -32,7 +34,8 @@ export interface Attempt {
   leftMs?: number;
   /** When the agent got the answer that its job is cancelled. */
   cancelledMs?: number;
-  /** `success`, an error code, or `lost` when no answer came. */
+  jobId?: string;
+  /** `success`, an error code, `job` with a state and an error code, or `lost` when no answer came. */
   outcome?: string;
 }
 
@@ -55,8 +58,21 @@ interface GivenApproval {
   readonly agent: string;
   readonly tool: string;
   readonly params: string;
+  /** The job that it is for, if it is for one alone. */
+  readonly job?: string;
+  /** When the person got the answer of the hub; undefined as long as that has not come. Milliseconds of the world. */
+  answeredMs?: number;
   isUsed: boolean;
 }
+
+/** A call for which an approval is looked for. */
+type ApprovedCall = Pick<GivenApproval, 'machine' | 'agent' | 'tool' | 'params'> & {
+  readonly attempt: Pick<Attempt, 'waits' | 'jobId' | 'timeoutMs'>;
+  readonly atMs: number;
+};
+
+/** An approval can be used for so long (docs/approvals.md), in milliseconds. */
+const USABLE_MS = 600_000;
 
 /** A time in which the rules of a hub forbid one of its tools to agents, milliseconds of the world. */
 interface Ban {
@@ -75,7 +91,12 @@ export class Ledger {
 
   /** Automations by machine and agent. */
   readonly automations = new Map<string, AutomationHistory>();
+  /** When the clock of a machine was wrong last, milliseconds of the world. */
+  readonly wrongClocks = new Map<string, number>();
   readonly #bans: Ban[] = [];
+  /** Calls of which an effect happened, by agent, key, tool and parameters; and the traces of all effects. */
+  readonly #done = new Set<string>();
+  readonly #acted = new Set<string>();
 
   automationsOf(machine: string): readonly AutomationHistory[] {
     return [...this.automations.values()].filter((history) => history.machine === machine);
@@ -103,23 +124,57 @@ export class Ledger {
     return attempt;
   }
 
+  /** Adds an effect that has happened. */
+  add(effect: Effect): void {
+    this.effects.push(effect);
+    this.#acted.add(effect.trace);
+    const attempt = this.attempts.get(effect.trace);
+    if (attempt) this.#done.add(doneKey(attempt));
+  }
+
+  /** Returns whether an attempt with the same key has had the effect that this one asks for. */
+  hasDone(attempt: Attempt): boolean {
+    return this.#done.has(doneKey(attempt));
+  }
+
+  /** Returns whether this attempt has had an effect. */
+  hasActed({ trace }: Attempt): boolean {
+    return this.#acted.has(trace);
+  }
+
   /** A hub has lost the keys that it knew: what was called with them through this machine or on it may happen again. */
   forgetKeys(machine: string): void {
     for (const [key, { machine: acted, trace }] of this.firstEffects)
       if (acted === machine || this.attempts.get(trace)?.entry === machine) this.firstEffects.delete(key);
   }
 
-  approve(approval: Omit<GivenApproval, 'isUsed'>): void {
-    this.approvals.push({ ...approval, isUsed: false });
+  /** Returns the approval, which counts from now on. */
+  approve(approval: Omit<GivenApproval, 'isUsed'>): GivenApproval {
+    const given = { ...approval, isUsed: false };
+    this.approvals.push(given);
+    return given;
   }
 
   /** Takes an approval of exactly this call that was not used before; undefined if there is none. */
-  useApproval(call: Pick<GivenApproval, 'machine' | 'agent' | 'tool' | 'params'>): string | undefined {
-    const found = this.approvals.find(
-      ({ isUsed, machine, agent, tool, params }) =>
-        !isUsed && machine === call.machine && agent === call.agent && tool === call.tool && params === call.params,
-    );
+  useApproval(call: ApprovedCall): string | undefined {
+    const found = this.approvals.find((approval) => !approval.isUsed && isFor(approval, call) && !this.#hasEnded(approval, call));
     if (found) found.isUsed = true;
     return found?.id;
   }
+
+  /** Returns whether an approval can be used no more. Its end is known only as well as the clock of the hub. */
+  #hasEnded({ answeredMs = Number.POSITIVE_INFINITY, machine }: GivenApproval, { atMs, attempt }: ApprovedCall): boolean {
+    const isClockRight = (this.wrongClocks.get(machine) ?? Number.NEGATIVE_INFINITY) < answeredMs - USABLE_MS;
+    return isClockRight && atMs > answeredMs + USABLE_MS + attempt.timeoutMs;
+  }
+}
+
+function isFor(approval: GivenApproval, call: ApprovedCall): boolean {
+  const isSameCall = approval.machine === call.machine && approval.tool === call.tool && approval.params === call.params;
+  const isForJob = approval.job === undefined || (call.attempt.waits && (call.attempt.jobId ?? approval.job) === approval.job);
+  return isSameCall && isForJob && approval.agent === call.agent;
+}
+
+function doneKey({ agent, key, tool, params }: Attempt): string {
+  return JSON.stringify([agent, key, tool, params]);
 }

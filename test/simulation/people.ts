@@ -2,8 +2,8 @@ import { readApproverKey, signedDecision } from '../../src/cli/identity/approver
 import { canonicalJson } from '../../src/codec/canonical-json.ts';
 import type { SimulatedAgent } from './agents.ts';
 import { SimulatedClient } from './client.ts';
+import { DEVICE_KINDS } from './device-kinds.ts';
 import { Draw } from './draw.ts';
-import { DEVICE_KINDS } from './simulated-devices.ts';
 import type { SimulatedMachine } from './simulated-machine.ts';
 import { SimulatedProcess } from './simulated-process.ts';
 import type { World } from './world.ts';
@@ -19,6 +19,7 @@ export class SimulatedOwner {
   readonly #agents: readonly SimulatedAgent[];
   readonly #client: SimulatedClient;
   readonly #draw: Draw;
+  #lastDecision: object | undefined;
 
   constructor(
     world: World,
@@ -53,12 +54,27 @@ export class SimulatedOwner {
     if (this.#draw.chance(0.1)) return;
     const decision = this.#draw.chance(0.8) ? 'approve' : 'deny';
     const body = signedDecision(request, { decision, person: 'owner', key: readApproverKey(this.#machine.ownerKeyFile) });
-    const { approval_id: id, agent_id: agent, tool, params } = request;
-    const approval = { id, machine: this.#machine.name, agent, tool: tool.replace(/@.*/, ''), params: canonicalJson(params) };
+    const { approval_id: id, agent_id: agent, tool, params, job_id: job } = request;
+    const shown = {
+      id,
+      machine: this.#machine.name,
+      agent,
+      tool: tool.replace(/@.*/, ''),
+      params: canonicalJson(params),
+      ...(job && { job }),
+    };
+    await this.#replay(id);
     // It counts from now on, since the answer of the hub may be lost.
-    if (decision === 'approve') this.#world.ledger.approve(approval);
-    this.#world.note(this.#client.process.name, `answers ${id} of ${agent} for ${tool} ${approval.params}: ${decision}`);
-    await this.#send(`/api/v1/approvals/${id}`, body);
+    const approval = decision === 'approve' ? this.#world.ledger.approve(shown) : undefined;
+    this.#world.note(this.#client.process.name, `answers ${id} of ${agent} for ${tool} ${shown.params}: ${decision}`);
+    const answered = await this.#send(`/api/v1/approvals/${id}`, body);
+    if (approval && answered) approval.answeredMs = this.#world.queue.nowMs;
+    this.#lastDecision = body;
+  }
+
+  /** Somebody who has stolen the token of the owner, but no key, answers a request with what was signed for the one before. */
+  async #replay(id: string): Promise<void> {
+    if (this.#lastDecision && this.#draw.chance(0.1)) await this.#send(`/api/v1/approvals/${id}`, this.#lastDecision);
   }
 
   /** Gives an agent a token, and takes it back from time to time. */

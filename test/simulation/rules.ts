@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { deviceTool, REPEATABLE } from './device-kinds.ts';
 import type { Draw } from './draw.ts';
-import { REPEATABLE } from './invariants/effect-invariants.ts';
-import { deviceTool } from './simulated-devices.ts';
 import type { SimulatedMachine } from './simulated-machine.ts';
 import type { World } from './world.ts';
 

@@ -4,13 +4,9 @@ import type { Json, JsonObject } from '../../src/core/json.ts';
 import { normalizeDefinition } from '../../src/tools/definition/public-definition.ts';
 import type { RegisteredTool, ToolContext } from '../../src/tools/definition/tool-definition.ts';
 import { toolId } from '../../src/tools/definition/tool-names.ts';
-import { GUARDED, REPEATABLE } from './invariants/effect-invariants.ts';
+import { DEVICE_KINDS, type DeviceKind, deviceTool, GUARDED, REPEATABLE } from './device-kinds.ts';
 import type { Effect } from './ledger.ts';
 import { currentProcess } from './simulated-process.ts';
-
-/** What simulated devices are: a light takes the same command twice, a feeder must not, a lock needs an approval. */
-export const DEVICE_KINDS = [REPEATABLE, 'feeder', GUARDED] as const;
-export type DeviceKind = (typeof DEVICE_KINDS)[number];
 
 /** How a device answers a command. */
 export interface DeviceMood {
@@ -28,11 +24,6 @@ interface DeviceParts {
   readonly onEffect: (effect: Omit<Effect, 'atMs'>) => void;
   /** Called with each command that a hub sends, whether the device does it or not. */
   readonly onCommand: (command: Omit<Effect, 'atMs'>) => void;
-}
-
-/** Name of the tool with which a machine controls its device of a kind. */
-export function deviceTool(kind: DeviceKind, machine: string): string {
-  return `sim:${kind}_${machine.replaceAll('-', '_')}`;
 }
 
 /** The tools of a machine with which it controls its simulated devices. */

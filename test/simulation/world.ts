@@ -233,7 +233,7 @@ export class World {
   #onEffect(given: Omit<Effect, 'atMs'>): void {
     const effect = { ...given, atMs: this.queue.nowMs };
     const { ledger } = this;
-    ledger.effects.push(effect);
+    ledger.add(effect);
     for (const { name, resolve } of this.#effectListeners) if (name === effect.machine) resolve();
     this.#effectListeners = this.#effectListeners.filter(({ name }) => name !== effect.machine);
     this.note(effect.machine, `does ${effect.tool} ${effect.params} for trace ${effect.trace}`);

@@ -174,9 +174,13 @@ export function checkResult(call: RanCall, context: StageContext): CheckedCall {
   }
 }
 
-/** Tries the hubs in order. Tries the next hub only if the call did not run before, or if a second run has no further effect. */
+/**
+ * Tries the hubs in order. Tries the next hub only if the call did not run before, or if a second run has no further effect. If the call may
+ * have acted on one of them, throws OUTCOME_UNKNOWN, else NO_CAPABLE_NODE.
+ */
 async function runOnRoute(call: ConfirmedCall, context: StageContext): Promise<Json> {
   const tries: RouteRefusal[] = [];
+  let unknownOutcome: AtmoError | undefined;
   for (const [index, candidate] of call.route.entries()) {
     call.running.ranOn = candidate;
     try {
@@ -184,10 +188,12 @@ async function runOnRoute(call: ConfirmedCall, context: StageContext): Promise<J
     } catch (error) {
       const isLast = index === call.route.length - 1;
       if (candidate.isLocal ? isLast || !canFailOverFromHere(call, context, error) : !canTryNextHub(call, error)) throw error;
-      tries.push({ node_id: candidate.id, reason: toAtmoError(error).message });
+      const failure = toAtmoError(error);
+      if (failure.code === 'OUTCOME_UNKNOWN') unknownOutcome ??= failure;
+      tries.push({ node_id: candidate.id, reason: failure.message });
     }
   }
-  throw noCapableNode(call, tries);
+  throw unknownOutcome ?? noCapableNode(call, tries);
 }
 
 /**

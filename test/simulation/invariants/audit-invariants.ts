@@ -1,7 +1,7 @@
 import { BrokenInvariant } from '../broken-invariant.ts';
+import { GUARDED } from '../device-kinds.ts';
 import type { Effect, Ledger } from '../ledger.ts';
 import type { SimulatedMachine } from '../simulated-machine.ts';
-import { GUARDED } from './effect-invariants.ts';
 
 const PAGE_ROWS = 1_000;
 /** A row of a call that is not guarded is on the disk so many milliseconds later; the sync itself may take 40 of them. */

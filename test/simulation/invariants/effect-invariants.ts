@@ -1,11 +1,7 @@
 import { BrokenInvariant } from '../broken-invariant.ts';
+import { GUARDED, kindOf, REPEATABLE } from '../device-kinds.ts';
 import type { Attempt, Effect, Ledger } from '../ledger.ts';
-
-/** The kind of device of which every command needs an approval. */
-export const GUARDED = 'lock';
-
-/** The kind of device of which a command may be repeated. */
-export const REPEATABLE = 'light';
+import { checkAfterAnswer } from './answer-invariants.ts';
 
 /** What the checks of an effect need to know. */
 export interface EffectFacts {
@@ -43,6 +39,8 @@ export const EFFECT_INVARIANTS: Readonly<Record<string, (facts: EffectFacts) => 
     if (!isSame) fail('an effect is what was asked for', { effect, attempt }, `${effect.tool} ${effect.params} was done`);
   },
   'an effect happens before the deadline of its call': ({ effect, attempt, calmSinceMs }) => {
+    // What people have to wait for begins when they have decided, and ends with their approval.
+    if (attempt.waits) return;
     const { arrivedMs = Number.NEGATIVE_INFINITY, timeoutMs } = attempt;
     const deadlineMs = arrivedMs + timeoutMs;
     const isHere = effect.machine === attempt.entry;
@@ -63,6 +61,7 @@ export const EFFECT_INVARIANTS: Readonly<Record<string, (facts: EffectFacts) => 
     if (effect.atMs > cancelledMs)
       fail('nothing happens for a cancelled job', { effect, attempt }, `it was cancelled at ${cancelledMs} ms`);
   },
+  'nothing happens after an answer that says that nothing has happened': ({ attempt }) => checkAfterAnswer(attempt),
   'the token of the caller permits the effect': ({ effect, attempt }) => {
     const needed = `${kindOf(effect)}:use`;
     if (!attempt.token.permissions.includes(needed)) fail('nothing happens without permission', { effect, attempt }, `it takes ${needed}`);
@@ -85,14 +84,10 @@ export const EFFECT_INVARIANTS: Readonly<Record<string, (facts: EffectFacts) => 
     const { machine, tool, params } = effect;
     const { agent: name, token } = attempt;
     const agent = token.issuer === machine ? name : `${name}@${hubIdOf(token.issuer)}`;
-    const used = ledger.useApproval({ machine, agent, tool, params });
+    const used = ledger.useApproval({ machine, agent, tool, params, attempt, atMs: effect.atMs });
     if (used === undefined) fail('nothing dangerous happens without approval', { effect, attempt }, `nobody approved it for ${agent}`);
   },
 };
-
-function kindOf({ tool }: Effect): string {
-  return tool.replace(/^sim:|_.*$/g, '');
-}
 
 function fail(
   invariant: string,

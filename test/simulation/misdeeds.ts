@@ -1,0 +1,83 @@
+import { canonicalJson } from '../../src/codec/canonical-json.ts';
+import type { Call, SimulatedAgent } from './agents.ts';
+import { GUARDED } from './device-kinds.ts';
+import type { Draw } from './draw.ts';
+import type { GivenToken } from './ledger.ts';
+
+/** Time in which an owner has usually decided about a call, in milliseconds. */
+const DECIDED_AFTER_MS = 60_000;
+/** An approval can be used for so long (docs/approvals.md), in milliseconds. */
+const USABLE_MS = 600_000;
+
+/** Something that an agent does and no hub may let happen. */
+type Misdeed = (agent: SimulatedAgent, token: GivenToken) => Promise<unknown>;
+
+const MISDEEDS: readonly Misdeed[] = [
+  (agent, token) =>
+    agent.attempt(agent.newCall(), { token: { ...token, text: forged(token.text, agent.draw) }, forbidden: 'the token was forged' }),
+  (agent, token) => agent.attempt(agent.newCall(), { token: { ...token, text: cut(token.text) }, forbidden: 'the token was cut' }),
+  (agent, token) => agent.attempt(agent.newCall(), { token: agent.formerTokens.at(-1) ?? token }),
+  repeatChanged,
+  useApprovalForAnother,
+  useApprovalTwice,
+  useApprovalLate,
+];
+
+/** Does something that no hub may let happen. */
+export async function misbehave(agent: SimulatedAgent, token: GivenToken): Promise<void> {
+  await agent.draw.pick(MISDEEDS)(agent, token);
+}
+
+/** Repeats the last call under its key, with other parameters. */
+async function repeatChanged(agent: SimulatedAgent, token: GivenToken): Promise<void> {
+  const last = agent.lastCall;
+  if (!last) return;
+  await agent.attempt(last, { token });
+  await agent.attempt({ ...last, params: canonicalJson({ value: 1_000 }) }, { token });
+}
+
+/** Asks for a call, and makes another one as soon as people may have approved the first one. */
+async function useApprovalForAnother(agent: SimulatedAgent, token: GivenToken): Promise<void> {
+  const asked = await ask(agent, token);
+  if (!asked) return;
+  const other = { ...asked, params: canonicalJson({ value: 2_000 + agent.draw.index(1_000_000) }) };
+  await agent.attempt({ ...other, key: `${asked.key}-other` }, { token });
+  await agent.attempt(other, { token });
+  await agent.attempt({ ...asked, tool: agent.newCall(GUARDED).tool, key: `${asked.key}-elsewhere` }, { token });
+}
+
+/** Makes the approved call twice at once, under two keys. */
+async function useApprovalTwice(agent: SimulatedAgent, token: GivenToken): Promise<void> {
+  const asked = await ask(agent, token);
+  if (!asked) return;
+  const both = ['a', 'b'].map((end) => agent.attempt({ ...asked, key: `${asked.key}-${end}` }, { token }));
+  await Promise.all(both);
+}
+
+/** Makes the approved call about when the approval ends. */
+async function useApprovalLate(agent: SimulatedAgent, token: GivenToken): Promise<void> {
+  const asked = await ask(agent, token);
+  if (!asked) return;
+  await agent.client.pause(agent.draw.between(USABLE_MS - 2 * DECIDED_AFTER_MS, USABLE_MS + 30_000));
+  await agent.attempt(asked, { token });
+}
+
+/** Makes a call that people have to approve, and waits until they may have done so. Returns undefined if they were not asked. */
+async function ask(agent: SimulatedAgent, token: GivenToken): Promise<Call | undefined> {
+  // Nobody else asks for this value.
+  const params = canonicalJson({ value: 2_000 + agent.draw.index(1_000_000) });
+  const call = { ...agent.newCall(GUARDED), params, isJob: false, waits: false };
+  if ((await agent.attempt(call, { token })) !== 'APPROVAL_REQUIRED') return undefined;
+  await agent.client.pause(agent.draw.pause(DECIDED_AFTER_MS));
+  return call;
+}
+
+function forged(text: string, draw: Draw): string {
+  const at = 4 + draw.index(text.length - 4);
+  const other = text[at] === 'A' ? 'B' : 'A';
+  return `${text.slice(0, at)}${other}${text.slice(at + 1)}`;
+}
+
+function cut(text: string): string {
+  return text.slice(0, text.lastIndexOf('.'));
+}
