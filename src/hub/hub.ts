@@ -32,7 +32,7 @@ import { openConnectors } from './connectors.ts';
 import { openDevices } from './devices.ts';
 import { healthTool } from './health.ts';
 import { type HttpApi, openHttp } from './http.ts';
-import { type Infrastructure, openInfrastructure } from './infrastructure.ts';
+import { type Infrastructure, type OpenMatter, openInfrastructure } from './infrastructure.ts';
 import { openNoticeSources, openNotices } from './notices.ts';
 import { openSensors } from './sensors.ts';
 import { openRegistration } from './tool-registration.ts';
@@ -50,10 +50,12 @@ export interface HubOptions {
   readonly tools?: readonly AnyTool[];
 }
 
-/** Replacements for the HTTP listener and the mesh engine. */
+/** Replacements for the HTTP listener, the mesh engine and the Matter devices. */
 export interface HubNetwork {
   readonly openListener: OpenListener;
   readonly openEngine: OpenMeshEngine;
+  /** Absent if Matter stays as the configuration says. */
+  readonly openMatter?: OpenMatter;
 }
 
 /** A hub. It creates and connects all parts, starts each part before the parts that need it, and stops them in reverse order. */
@@ -112,7 +114,7 @@ export class Hub implements Service {
     this.#reportMissingPaths();
     const mesh = () => this.#mesh?.ports();
     const infrastructure = await openInfrastructure(
-      { clock: this.#clock, logger: this.#logger, problems: this.#problems, mesh },
+      { clock: this.#clock, logger: this.#logger, problems: this.#problems, mesh, openMatter: this.#network?.openMatter },
       this.#config,
       this.#stack,
     );

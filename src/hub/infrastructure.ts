@@ -41,14 +41,23 @@ export interface Infrastructure extends Pick<HubContext, 'clock' | 'logger' | 'e
 interface InfrastructureInputs extends Pick<HubContext, 'clock' | 'logger'> {
   readonly problems: HubProblems;
   readonly mesh: () => MeshPorts | undefined;
+  /** Replaces Matter in tests. */
+  readonly openMatter?: OpenMatter | undefined;
 }
+
+/** Opens the Matter devices, which are not started yet; undefined if Matter is off. */
+export type OpenMatter = (
+  parts: MatterCollaborators,
+  config: HubConfig['matter'],
+  stateDir: string,
+) => Promise<BridgingDeviceSource | undefined>;
 
 /**
  * Opens the state directory with its databases, the Matter fabric and the parts of `Auth`. Rejects with CONFLICT if another hub uses the
  * directory, and with STORAGE_FAILED if the directory cannot be opened.
  */
 export async function openInfrastructure(
-  { clock, logger, problems, mesh }: InfrastructureInputs,
+  { clock, logger, problems, mesh, openMatter = openMatterFabric }: InfrastructureInputs,
   config: HubConfig,
   stack: ServiceStack,
 ): Promise<Infrastructure> {
@@ -121,11 +130,11 @@ interface MatterCollaborators extends StorageServices {
 }
 
 /** Opens Matter. If Matter is off, returns undefined and does not load Matter's code, which saves 100 MB of memory. */
-async function openMatter(
-  { clock, logger, store, takenOf, problems, fileAnchors }: MatterCollaborators,
-  { isEnabled, ...matter }: HubConfig['matter'],
-  stateDir: string,
-): Promise<BridgingDeviceSource | undefined> {
+const openMatterFabric: OpenMatter = async (
+  { clock, logger, store, takenOf, problems, fileAnchors },
+  { isEnabled, ...matter },
+  stateDir,
+) => {
   if (!isEnabled) return undefined;
   const { openMatterController } = await import('../matter/matter-controller.ts');
   const anchor = fileAnchors.of('matter/hub/storage.db');
@@ -133,4 +142,4 @@ async function openMatter(
     { clock, logger: logger.child({ module: 'matter' }), store, takenOf, problems, anchor },
     { stateDir, ...matter },
   );
-}
+};

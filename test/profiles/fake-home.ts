@@ -10,35 +10,7 @@ import type {
 import { AtmoError } from '../../src/core/errors.ts';
 import type { DeviceId } from '../../src/core/ids.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
-
-/** What a command does to a device's attributes of the same cluster. */
-type Behaviour = (fields: JsonObject, attributes: JsonObject) => JsonObject;
-
-const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
-  'OnOff.On': () => ({ OnOff: true }),
-  'OnOff.Off': () => ({ OnOff: false }),
-  // The longer of two times counts (Application Clusters §1.5.7.6).
-  'OnOff.OnWithTimedOff': ({ onTime }, { OnTime }) => ({ OnOff: true, OnTime: Math.max(Number(onTime), Number(OnTime ?? 0)) }),
-  'OnOff.Toggle': (_, { OnOff }) => ({ OnOff: OnOff !== true }),
-  'LevelControl.MoveToLevelWithOnOff': ({ level, transitionTime }) => (transitionTime === 0 ? { CurrentLevel: level ?? null } : {}),
-  'ColorControl.MoveToHueAndSaturation': ({ hue, saturation }) => ({
-    CurrentHue: hue ?? null,
-    CurrentSaturation: saturation ?? null,
-    ColorMode: 'CurrentHueAndCurrentSaturation',
-  }),
-  // Devices change the coordinates of the other modes as they like.
-  'ColorControl.MoveToColorTemperature': ({ colorTemperatureMireds }) => ({
-    ColorTemperatureMireds: colorTemperatureMireds ?? null,
-    CurrentX: 30_000,
-    ColorMode: 'ColorTemperatureMireds',
-  }),
-  'DoorLock.LockDoor': () => ({ LockState: 'Locked' }),
-  'DoorLock.UnlockDoor': () => ({ LockState: 'Unlocked' }),
-  'WindowCovering.UpOrOpen': () => ({ CurrentPositionLiftPercent100ths: 0 }),
-  'WindowCovering.GoToLiftPercentage': ({ liftPercent100thsValue }) => ({
-    CurrentPositionLiftPercent100ths: liftPercent100thsValue ?? null,
-  }),
-};
+import { BEHAVIOURS } from '../fixtures/device-behaviours.ts';
 
 /** Devices in memory that do what Matter devices do, as far as BEHAVIOURS says. */
 export class FakeHome implements DeviceDirectory, DeviceAccess {

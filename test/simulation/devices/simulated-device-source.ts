@@ -1,0 +1,263 @@
+import type { Clock } from '../../../src/core/clock.ts';
+import type { DeviceAdministration } from '../../../src/core/devices/device-administration.ts';
+import type { DeviceAccess, DeviceCallOptions, DeviceChange, DeviceDirectory } from '../../../src/core/devices/device-directory.ts';
+import type {
+  AttributePath,
+  AttributeReading,
+  CommandPath,
+  Device,
+  DeviceDescription,
+  DeviceEvent,
+  Reachability,
+} from '../../../src/core/devices/device-model.ts';
+import type { BridgeNodes, BridgingDeviceSource } from '../../../src/core/devices/matter-bridge.ts';
+import { AtmoError } from '../../../src/core/errors.ts';
+import type { DeviceId } from '../../../src/core/ids.ts';
+import type { Json, JsonObject } from '../../../src/core/json.ts';
+import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
+import { LAMP_CLUSTERS, type SimulatedLamp } from './simulated-lamp.ts';
+
+/** What happens to one interaction with a lamp. */
+export interface LampMood {
+  /** Milliseconds that a message takes. */
+  readonly travelMs: number;
+  /** No message arrives. */
+  readonly isLost: boolean;
+  /** The lamp does what it is told, and its answer is lost. */
+  readonly isSilent: boolean;
+}
+
+export interface DeviceSourceParts {
+  readonly clock: Clock;
+  readonly lamps: readonly SimulatedLamp[];
+  readonly mood: () => LampMood;
+  /** Does something at the lamps, whatever becomes of the hub. */
+  readonly toLamp: (delayMs: number, work: () => void) => void;
+  /** Does something in the hub, if it still runs then. */
+  readonly toHub: (delayMs: number, work: () => void) => void;
+  readonly onCommand?: (device: DeviceId, what: string) => void;
+}
+
+/** Limit of an interaction with a device that always listens (`src/matter/devices/device-interactions.ts`). */
+const LIMIT_MS = 4_500;
+/** Devices wait so long before they report a change, so that several changes share a report. */
+const REPORT_DELAY_MS = 50;
+/** A device that is silent for so long is not reachable. */
+const SILENCE_MS = 9_000;
+const ENDPOINT = 1;
+
+const validator = new SchemaValidator();
+
+/** The lamps as a hub with a Matter fabric has them: with messages that take time and get lost, reports and reachability. */
+export class SimulatedDeviceSource implements BridgingDeviceSource {
+  readonly administration = NO_ADMINISTRATION;
+  readonly bridges = NO_BRIDGES;
+  readonly #parts: DeviceSourceParts;
+  readonly #known = new Map<DeviceId, KnownLamp>();
+  readonly #changes = new Set<(change: DeviceChange) => void>();
+  readonly #reports = new Set<(reading: AttributeReading) => void>();
+
+  constructor(parts: DeviceSourceParts) {
+    this.#parts = parts;
+    for (const lamp of parts.lamps) this.#known.set(lamp.device.id, new KnownLamp(lamp));
+  }
+
+  async start(): Promise<void> {
+    for (const known of this.#known.values()) {
+      known.lamp.onChange = () => this.#hear(known);
+      if (known.lamp.isPowered) this.#hear(known);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { lamp } of this.#known.values()) lamp.onChange = undefined;
+  }
+
+  readonly directory: DeviceDirectory = {
+    list: () => [...this.#known.values()].map((known) => known.device),
+    get: (id) => this.#known.get(id)?.device,
+    describe: (id) => this.#known.get(id)?.describe(),
+    onChange: (listener) => subscribed(this.#changes, listener),
+  };
+
+  readonly access: DeviceAccess = {
+    cached: (path) => this.#find(path).cached(path),
+    isCurrent: (id) => this.#known.get(id)?.isCurrent === true,
+    read: (paths, options) => this.#read(paths, options),
+    write: async (path, _value) => {
+      this.#find(path).attribute(path);
+      throw new AtmoError('NOT_SUPPORTED', `${path.cluster}.${path.attribute} of ${path.device} cannot be written`);
+    },
+    invoke: (path, fields, options) => this.#invoke(path, fields, options),
+    onReport: (listener) => subscribed(this.#reports, listener),
+    onEvent: (listener) => subscribed(new Set<(event: DeviceEvent) => void>(), listener),
+  };
+
+  async #read(paths: readonly AttributePath[], options: DeviceCallOptions): Promise<readonly AttributeReading[]> {
+    const readings: AttributeReading[] = [];
+    for (const [device, group] of Map.groupBy(paths, (path) => path.device)) {
+      const known = this.#find({ device });
+      for (const path of group) known.attribute(path);
+      const state = await this.#interact(known, { ...options, isRead: true, act: () => known.lamp.state });
+      readings.push(...known.take(state, this.#parts.clock.now()).filter(({ path }) => group.some((one) => keyOf(one) === keyOf(path))));
+    }
+    const byKey = new Map(readings.map((reading) => [`${reading.path.device} ${keyOf(reading.path)}`, reading]));
+    return paths.flatMap((path) => byKey.get(`${path.device} ${keyOf(path)}`) ?? []);
+  }
+
+  async #invoke(path: CommandPath, fields: JsonObject, options: DeviceCallOptions): Promise<null> {
+    const known = this.#find(path);
+    const command = named(known.cluster(path).commands, path.command, path.device);
+    validator.parameters(command.parameters, fields);
+    this.#parts.onCommand?.(path.device, `${path.cluster}.${path.command} ${JSON.stringify(fields)}`);
+    await this.#interact(known, { ...options, isRead: false, act: () => known.lamp.obey(path.cluster, path.command, fields) });
+    return null;
+  }
+
+  /** One message to a lamp and its answer. What was sent may arrive, even if nobody waits for it any more. */
+  #interact<Result>(
+    known: KnownLamp,
+    { signal, isRead, act }: DeviceCallOptions & { readonly isRead: boolean; readonly act: () => Result },
+  ): Promise<Result> {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    if (signal.aborted) return Promise.reject(cancelled({ isSent: false }));
+    const { clock, mood, toLamp, toHub } = this.#parts;
+    const { travelMs, isLost, isSilent } = mood();
+    const leave = () => reject(cancelled({ isSent: !isRead }));
+    signal.addEventListener('abort', leave, { once: true });
+    const cancelLimit = clock.after(LIMIT_MS, () => {
+      this.#lose(known);
+      reject(
+        isRead
+          ? new AtmoError('DEVICE_UNREACHABLE', 'The lamp did not answer; check its power')
+          : new AtmoError('OUTCOME_UNKNOWN', 'The command was sent but not acknowledged; read the state before trying again'),
+      );
+    });
+    toLamp(travelMs, () => {
+      if (!known.lamp.isPowered || isLost) return;
+      const result = act();
+      if (!isSilent) toHub(travelMs, () => resolve(result));
+    });
+    return promise.finally(() => {
+      cancelLimit();
+      signal.removeEventListener('abort', leave);
+    });
+  }
+
+  /** A lamp has changed, or is back: it reports what it shows. */
+  #hear(known: KnownLamp): void {
+    const { toLamp, toHub, mood, clock } = this.#parts;
+    toLamp(REPORT_DELAY_MS, () => {
+      if (!known.lamp.isPowered) return;
+      const { state } = known.lamp;
+      toHub(mood().travelMs, () => {
+        const readings = known.take(state, clock.now());
+        this.#become(known, 'reachable');
+        for (const reading of readings) for (const listener of this.#reports) listener(reading);
+        clock.after(SILENCE_MS, () => !known.lamp.isPowered && this.#lose(known));
+      });
+    });
+  }
+
+  #lose(known: KnownLamp): void {
+    known.isCurrent = false;
+    this.#become(known, 'unreachable');
+    // A lamp that runs is found again soon.
+    this.#parts.toLamp(SILENCE_MS, () => known.lamp.isPowered && this.#hear(known));
+  }
+
+  #become(known: KnownLamp, reachability: Reachability): void {
+    if (known.reachability === reachability) return;
+    known.reachability = reachability;
+    for (const listener of this.#changes) listener({ kind: 'reachability', device: known.device });
+  }
+
+  #find({ device }: { readonly device: DeviceId }): KnownLamp {
+    const known = this.#known.get(device);
+    if (known) return known;
+    throw new AtmoError('DEVICE_NOT_FOUND', `There is no device ${device}`);
+  }
+}
+
+/** What a hub knows of a lamp. */
+class KnownLamp {
+  readonly lamp: SimulatedLamp;
+  reachability: Reachability = 'unknown';
+  isCurrent = false;
+  #lastSeenMs = 0;
+  readonly #values = new Map<string, AttributeReading>();
+
+  constructor(lamp: SimulatedLamp) {
+    this.lamp = lamp;
+  }
+
+  get device(): Device {
+    return { ...this.lamp.device, reachability: this.reachability, lastSeenMs: this.#lastSeenMs };
+  }
+
+  describe(): DeviceDescription {
+    const deviceTypes = [{ id: 0x0101, name: 'DimmableLight', revision: 3 }];
+    return { device: this.device, endpoints: [{ endpoint: ENDPOINT, deviceTypes, tags: [], clusters: LAMP_CLUSTERS }] };
+  }
+
+  cached(path: AttributePath): AttributeReading | undefined {
+    this.attribute(path);
+    const reading = this.#values.get(keyOf(path));
+    return reading && { ...reading, reachability: this.reachability };
+  }
+
+  /** Takes in what the lamp says. */
+  take(state: Readonly<Record<string, Json>>, atMs: number): readonly AttributeReading[] {
+    this.#lastSeenMs = atMs;
+    this.isCurrent = true;
+    for (const [key, value] of Object.entries(state)) {
+      const [cluster = '', attribute = ''] = key.split('/');
+      const path = { device: this.lamp.device.id, endpoint: ENDPOINT, cluster, attribute };
+      this.#values.set(key, { path, value, atMs, reachability: 'reachable' });
+    }
+    return [...this.#values.values()];
+  }
+
+  cluster({ endpoint, cluster }: { readonly endpoint: number; readonly cluster: string }) {
+    if (endpoint !== ENDPOINT) throw new AtmoError('NOT_SUPPORTED', `${this.lamp.device.id} has no endpoint ${endpoint}`);
+    return named(LAMP_CLUSTERS, cluster, this.lamp.device.id);
+  }
+
+  attribute(path: AttributePath): void {
+    named(this.cluster(path).attributes, path.attribute, this.lamp.device.id);
+  }
+}
+
+function named<Element extends { readonly name: string }>(elements: readonly Element[], name: string, device: string): Element {
+  const found = elements.find((element) => element.name === name);
+  if (found) return found;
+  throw new AtmoError('NOT_SUPPORTED', `${device} has no ${name}; there are ${elements.map((element) => element.name).join(', ')}`);
+}
+
+function keyOf({ cluster, attribute }: AttributePath): string {
+  return `${cluster}/${attribute}`;
+}
+
+function cancelled({ isSent }: { readonly isSent: boolean }): AtmoError {
+  return new AtmoError('CANCELLED', 'The command was cancelled', { isSent });
+}
+
+function subscribed<Listener>(listeners: Set<Listener>, listener: Listener): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** Simulated lamps are there from the begin, and nobody administers them. */
+const NO_ADMINISTRATION = new Proxy({} as DeviceAdministration, {
+  get: (_, name) =>
+    ['halfCommissioned', 'recognised', 'groups', 'credentials'].includes(String(name))
+      ? () => []
+      : () => {
+          throw new AtmoError('NOT_SUPPORTED', `Simulated devices have no ${String(name)}`);
+        },
+});
+
+const NO_BRIDGES: BridgeNodes = {
+  open: () => Promise.reject(new AtmoError('NOT_SUPPORTED', 'Simulated devices are not bridged')),
+  erase: async () => {},
+};
