@@ -1,5 +1,8 @@
+import type { KeyObject } from 'node:crypto';
 import { canonicalJson } from '../../src/codec/canonical-json.ts';
-import { SimulatedClient } from './client.ts';
+import { toAtmoError } from '../../src/core/errors.ts';
+import { type ProofRequest, signProof } from '../auth/tokens/sign-proof.ts';
+import { type Sending, SimulatedClient } from './client.ts';
 import { DEVICE_KINDS, type DeviceKind, deviceTool, GUARDED } from './device-kinds.ts';
 import { Draw } from './draw.ts';
 import { checkAnswer } from './invariants/answer-invariants.ts';
@@ -7,6 +10,7 @@ import type { Attempt, GivenToken } from './ledger.ts';
 import { misbehave } from './misdeeds.ts';
 import type { SimulatedAnswer, SimulatedMachine } from './simulated-machine.ts';
 import { SimulatedProcess } from './simulated-process.ts';
+import { narrowed } from './token-links.ts';
 import type { World } from './world.ts';
 
 /** How an agent behaves: it waits for answers, repeats calls at once, or does what it must not do. */
@@ -37,7 +41,11 @@ export interface Credential {
   readonly token: GivenToken;
   /** Why no hub may let the call have an effect. */
   readonly forbidden?: string;
+  /** Takes the place of a proof that the agent has the key of the token. */
+  readonly proof?: string;
 }
+
+type AgentRequest = Omit<Sending, 'token'> & { readonly token: GivenToken; readonly proof?: string };
 
 /** An agent that calls tools of all hubs with the token that the owner of its home hub gave it. */
 export class SimulatedAgent {
@@ -47,6 +55,8 @@ export class SimulatedAgent {
   readonly formerTokens: GivenToken[] = [];
   /** The call that this agent made last. */
   lastCall: Call | undefined;
+  /** The proof of possession that this agent sent last. */
+  lastProof: string | undefined;
   readonly draw: Draw;
   readonly client: SimulatedClient;
   readonly #world: World;
@@ -71,8 +81,17 @@ export class SimulatedAgent {
       const { token } = this;
       if (!token || this.#world.isEnding) continue;
       if (this.plan.manner === 'hostile' && this.draw.chance(0.6)) await misbehave(this, token);
-      else await this.#callUntilAnswered(this.newCall(), token);
+      else await this.#callUntilAnswered(this.newCall(), this.#credential(token));
     }
+  }
+
+  /** An agent with a key of its own calls with a narrower token of its own making at times. */
+  #credential(token: GivenToken): Credential {
+    const { home } = this.plan;
+    const { key } = token;
+    if (!key || !home.isRunning || this.draw.chance(0.4)) return { token };
+    const { forbidden, ...made } = narrowed({ ...token, key }, home, this.draw);
+    return { token: made, ...(forbidden !== undefined && { forbidden }) };
   }
 
   /** A call that this agent has not made before, of a device of the kind on any machine. */
@@ -96,12 +115,12 @@ export class SimulatedAgent {
     return call;
   }
 
-  async #callUntilAnswered(call: Call, token: GivenToken): Promise<void> {
+  async #callUntilAnswered(call: Call, credential: Credential): Promise<void> {
     const isHurried = this.plan.manner === 'hurried';
     for (let tries = 1; tries <= TRIES; tries++) {
-      const attempted = this.attempt(call, { token });
+      const attempted = this.attempt(call, credential);
       // Who is hurried repeats the call while the first one runs.
-      if (isHurried && this.draw.chance(0.5)) void this.attempt(call, { token });
+      if (isHurried && this.draw.chance(0.5)) void this.attempt(call, credential);
       const outcome = await attempted;
       if (!WORTH_REPEATING.has(outcome)) return;
       await this.client.pause(this.draw.pause(isHurried ? 500 : outcome === 'APPROVAL_REQUIRED' ? 60_000 : 10_000));
@@ -115,8 +134,8 @@ export class SimulatedAgent {
     for (let looks = 1; looks <= most; looks++) {
       const isCancelled = this.draw.chance(waits ? 0.05 : 0.3);
       await this.client.pause(this.draw.pause(isCancelled ? meanMs / 10 : meanMs));
-      const job = { path: `/api/v1/jobs/${id}`, token: attempt.token.text, timeoutMs: attempt.timeoutMs };
-      const answer = await this.client.send(entry, isCancelled ? { ...job, method: 'DELETE' } : job);
+      const job = { path: `/api/v1/jobs/${id}`, timeoutMs: attempt.timeoutMs, ...(isCancelled && { method: 'DELETE' as const }) };
+      const answer = await this.#send(entry, { ...job, token: attempt.token });
       if (answer?.body.status === 'cancelled') attempt.cancelledMs = this.#world.queue.nowMs;
       // Any other answer is about the question, such as that the token has ended.
       if (typeof answer?.body.job_id === 'string') this.#answered(attempt, answer);
@@ -132,15 +151,32 @@ export class SimulatedAgent {
     this.#world.guard(() => checkAnswer(this.#world.ledger, attempt));
   }
 
+  /** Sends a request with a proof of the key to which the token is bound, if it is bound to one of the agent. */
+  #send(entry: SimulatedMachine, { token, proof, ...request }: AgentRequest): Promise<SimulatedAnswer | undefined> {
+    const { body, method = body ? 'POST' : 'GET', path, headers } = request;
+    const content = Buffer.from(body ? JSON.stringify(body) : '');
+    const operation = {
+      token: token.text,
+      operation: `${method} ${path}`,
+      content,
+      hubId: entry.hubId,
+      atMs: this.client.process.wallMs(),
+    };
+    this.lastProof = proof ?? (token.key && proofOf(operation, token.key));
+    const proved = this.lastProof === undefined ? headers : { ...headers, 'atmo-proof': this.lastProof };
+    return this.client.send(entry, { ...request, token: token.text, ...(proved && { headers: proved }) });
+  }
+
   /** Sends a call once. Returns `success`, the code of the error, or `lost`. */
-  async attempt({ entry, isJob, ...call }: Call, { token, forbidden }: Credential): Promise<string> {
+  async attempt({ entry, isJob, ...call }: Call, { token, forbidden, proof }: Credential): Promise<string> {
     const { ledger } = this.#world;
     const trace = this.draw.hex(16);
-    const attempt = ledger.begin({ ...call, trace, agent: this.plan.name, entry: entry.name, token, ...(forbidden && { forbidden }) });
+    const attempt = ledger.begin({ ...call, trace, agent: token.agent, entry: entry.name, token, ...(forbidden && { forbidden }) });
     this.#world.note(this.plan.name, `calls ${call.tool} ${call.params} at ${entry.name}, key ${call.key}, trace ${trace}`);
-    const answer = await this.client.send(entry, {
+    const answer = await this.#send(entry, {
       path: `/api/v1/tools/${encodeURIComponent(call.tool)}/invoke${isJob ? `?async=true${call.waits ? '&wait_for_approval=true' : ''}` : ''}`,
-      token: token.text,
+      token,
+      ...(proof !== undefined && { proof }),
       body: JSON.parse(call.params),
       headers: {
         traceparent: `00-${trace}-${this.draw.hex(8)}-01`,
@@ -165,6 +201,16 @@ export class SimulatedAgent {
       if (!attempt.waits) await watched;
     }
     return attempt.outcome ?? 'lost';
+  }
+}
+
+/** A proof for a request. Who changed a token so that nobody can read it sends any. */
+function proofOf(request: ProofRequest, key: KeyObject): string {
+  try {
+    return signProof(request, key);
+  } catch (thrown) {
+    if (toAtmoError(thrown).code === 'TOKEN_INVALID') return 'AAAA';
+    throw thrown;
   }
 }
 

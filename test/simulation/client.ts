@@ -6,7 +6,7 @@ import type { SimulatedProcess } from './simulated-process.ts';
 /** What a client waits for at most beyond the deadline of its call, in milliseconds. */
 const PATIENCE_MS = 5_000;
 
-interface Sending extends Omit<SimulatedRequest, 'signal'> {
+export interface Sending extends Omit<SimulatedRequest, 'signal'> {
   readonly timeoutMs: number;
   /** The client leaves after so many milliseconds, if there is no answer yet. */
   readonly leavesAfterMs?: number;

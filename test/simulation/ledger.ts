@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import type { AutomationHistory } from './invariants/automation-invariants.ts';
 
 /** A token that an agent has, as the owner gave it. */
@@ -8,8 +9,19 @@ export interface GivenToken {
   /** Machine whose hub issued it. */
   readonly issuer: string;
   readonly permissions: readonly string[];
+  /** Its end, milliseconds since 1970. */
+  readonly expiresMs: number;
+  /** The key of its agent, with which each request is signed. */
+  readonly key?: KeyObject;
+  /** The token that it comes from, if its agent made it. */
+  readonly parent?: GivenToken;
   /** When the issuing hub answered that it is revoked, milliseconds of the world. */
   revokedMs?: number;
+}
+
+/** When a token or one that it comes from was revoked; undefined if none was. */
+export function revokedMsOf({ revokedMs, parent }: GivenToken): number | undefined {
+  return revokedMs ?? (parent && revokedMsOf(parent));
 }
 
 /** One attempt of an agent to call a tool. */

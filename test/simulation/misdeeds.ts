@@ -1,8 +1,10 @@
 import { canonicalJson } from '../../src/codec/canonical-json.ts';
+import { generatePrivateKey } from '../../src/codec/public-key.ts';
 import type { Call, SimulatedAgent } from './agents.ts';
 import { GUARDED } from './device-kinds.ts';
 import type { Draw } from './draw.ts';
 import type { GivenToken } from './ledger.ts';
+import { tampered } from './token-links.ts';
 
 /** Time in which an owner has usually decided about a call, in milliseconds. */
 const DECIDED_AFTER_MS = 60_000;
@@ -17,6 +19,10 @@ const MISDEEDS: readonly Misdeed[] = [
     agent.attempt(agent.newCall(), { token: { ...token, text: forged(token.text, agent.draw) }, forbidden: 'the token was forged' }),
   (agent, token) => agent.attempt(agent.newCall(), { token: { ...token, text: cut(token.text) }, forbidden: 'the token was cut' }),
   (agent, token) => agent.attempt(agent.newCall(), { token: agent.formerTokens.at(-1) ?? token }),
+  useTampered,
+  useTampered,
+  stealToken,
+  replayProof,
   repeatChanged,
   useApprovalForAnother,
   useApprovalTwice,
@@ -26,6 +32,29 @@ const MISDEEDS: readonly Misdeed[] = [
 /** Does something that no hub may let happen. */
 export async function misbehave(agent: SimulatedAgent, token: GivenToken): Promise<void> {
   await agent.draw.pick(MISDEEDS)(agent, token);
+}
+
+/** Calls with a token that nobody has signed so. */
+async function useTampered(agent: SimulatedAgent, token: GivenToken): Promise<void> {
+  const { text, forbidden } = tampered(token, agent.formerTokens, agent.draw);
+  await agent.attempt(agent.newCall(), { token: { ...token, text }, forbidden });
+}
+
+/** Calls with a token that is bound to a key, without that key. */
+async function stealToken(agent: SimulatedAgent, token: GivenToken): Promise<void> {
+  if (!token.key) return;
+  const { key, ...stolen } = token;
+  const other = { ...stolen, ...(agent.draw.chance(0.5) && { key: generatePrivateKey() }) };
+  await agent.attempt(agent.newCall(), { token: other, forbidden: 'its bearer does not have the key' });
+}
+
+/** Makes a call, and another one with the same proof of possession. */
+async function replayProof(agent: SimulatedAgent, token: GivenToken): Promise<void> {
+  if (!token.key) return;
+  const call = agent.newCall();
+  await agent.attempt(call, { token });
+  const { lastProof: proof } = agent;
+  if (proof !== undefined) await agent.attempt({ ...call, key: `${call.key}-again` }, { token, proof, forbidden: 'its proof was used' });
 }
 
 /** Repeats the last call under its key, with other parameters. */
@@ -79,5 +108,6 @@ function forged(text: string, draw: Draw): string {
 }
 
 function cut(text: string): string {
-  return text.slice(0, text.lastIndexOf('.'));
+  const dot = text.lastIndexOf('.');
+  return text.slice(0, dot > 4 ? dot : -8);
 }

@@ -1,15 +1,21 @@
 import { readApproverKey, signedDecision } from '../../src/cli/identity/approver-key.ts';
 import { canonicalJson } from '../../src/codec/canonical-json.ts';
+import { generatePrivateKey, rawPublicKey } from '../../src/codec/public-key.ts';
 import type { SimulatedAgent } from './agents.ts';
 import { SimulatedClient } from './client.ts';
 import { DEVICE_KINDS } from './device-kinds.ts';
 import { Draw } from './draw.ts';
+import type { GivenToken } from './ledger.ts';
 import type { SimulatedMachine } from './simulated-machine.ts';
 import { SimulatedProcess } from './simulated-process.ts';
 import type { World } from './world.ts';
 
 const LOOKS_EVERY_MS = 40_000;
 const TOKEN_CHANGES_MS = 3 * 3_600_000;
+/** Mean time for which an agent has a token that has ended, in milliseconds. */
+const TOKEN_ENDED_MS = 5 * 60_000;
+/** A short token lasts for so many seconds at most. */
+const LONGEST_SHORT_SECONDS = 1_800;
 const TIMEOUT_MS = 10_000;
 
 /** The owner of a hub, who gives agents tokens, takes them back, and decides about their calls. */
@@ -80,25 +86,43 @@ export class SimulatedOwner {
   /** Gives an agent a token, and takes it back from time to time. */
   async #manage(agent: SimulatedAgent): Promise<void> {
     for (;;) {
-      if (!agent.token) await this.#giveToken(agent);
-      await this.#client.pause(agent.token ? this.#draw.pause(TOKEN_CHANGES_MS) : TIMEOUT_MS);
+      agent.token ??= await this.#giveToken(agent);
+      await this.#client.pause(this.#untilChange(agent.token));
       if (agent.token) await this.#takeToken(agent);
     }
   }
 
-  async #giveToken(agent: SimulatedAgent): Promise<void> {
+  /** The owner looks after a token that has ended some time after its end. */
+  #untilChange(token: GivenToken | undefined): number {
+    if (!token) return TIMEOUT_MS;
+    const leftMs = token.expiresMs - this.#client.process.wallMs();
+    return Math.min(this.#draw.pause(TOKEN_CHANGES_MS), leftMs + this.#draw.pause(TOKEN_ENDED_MS));
+  }
+
+  async #giveToken({ plan: { name } }: SimulatedAgent): Promise<GivenToken | undefined> {
     const permissions = DEVICE_KINDS.filter(() => this.#draw.chance(0.7)).map((kind) => `${kind}:use`);
-    if (permissions.length === 0) return;
-    const minted = await this.#call('mint_token', { agent_id: agent.plan.name, permissions });
-    if (!minted) return;
-    const { token: text, token_id: id } = minted;
-    agent.token = { id, text, agent: agent.plan.name, issuer: this.#machine.name, permissions };
-    this.#world.note(this.#client.process.name, `gives ${agent.plan.name} the token ${id} for ${permissions}`);
+    if (permissions.length === 0) return undefined;
+    const key = this.#draw.chance(0.3) ? generatePrivateKey() : undefined;
+    const ttl = this.#draw.chance(0.2) ? Math.round(this.#draw.between(60, LONGEST_SHORT_SECONDS)) : undefined;
+    const asked = { agent_id: name, permissions, ...(key && { key: rawPublicKey(key) }), ...(ttl !== undefined && { ttl_seconds: ttl }) };
+    const minted = await this.#call('mint_token', asked);
+    if (!minted) return undefined;
+    const { token: text, token_id: id, expires_at: end } = minted;
+    this.#world.note(
+      this.#client.process.name,
+      `gives ${name} the token ${id} for ${permissions}${key ? ', with its own key' : ''} until ${end}`,
+    );
+    return { id, text, agent: name, issuer: this.#machine.name, permissions, expiresMs: Date.parse(end), ...(key && { key }) };
   }
 
   async #takeToken(agent: SimulatedAgent): Promise<void> {
     const { token } = agent;
     if (!token) return;
+    if (token.expiresMs < this.#client.process.wallMs()) {
+      agent.token = undefined;
+      agent.formerTokens.push(token);
+      return;
+    }
     const answer = await this.#call('revoke_token', { token_id: token.id });
     if (answer?.revoked !== true) return;
     token.revokedMs = this.#world.queue.nowMs;

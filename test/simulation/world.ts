@@ -225,7 +225,7 @@ export class World {
 
   #onCommand(call: Omit<Effect, 'atMs'>): void {
     const history = this.ledger.automations.get(`${call.machine} ${call.agent}`);
-    const machine = this.machines.find(({ name }) => name === call.machine);
+    const machine = this.#machineOf(call.machine);
     if (!history || !machine) return;
     this.guard(() => checkAutomationCall(history, { call, nowMs: this.queue.nowMs, wallMs: machine.process.wallMs() }));
   }
@@ -243,14 +243,16 @@ export class World {
       this.fail(new BrokenInvariant('an effect has a call', `${effect.trace} has none`, [effect.trace]));
       return;
     }
-    const facts = { ledger, effect, attempt, hubIdOf: (machine: string) => this.#hubIdOf(machine), calmSinceMs: this.#calmSinceMs };
+    const wallMs = this.#machineOf(effect.machine)?.process.wallMs() ?? 0;
+    const hubIdOf = (machine: string) => this.#machineOf(machine)?.hubId ?? '';
+    const facts = { ledger, effect, attempt, hubIdOf, wallMs, calmSinceMs: this.#calmSinceMs };
     this.guard(() => {
       for (const check of Object.values(EFFECT_INVARIANTS)) check(facts);
     });
   }
 
-  #hubIdOf(name: string): string {
-    return this.machines.find((machine) => machine.name === name)?.hubId ?? '';
+  #machineOf(wanted: string): SimulatedMachine | undefined {
+    return this.machines.find(({ name }) => name === wanted);
   }
 
   /** Runs a check. What is broken ends the world. */

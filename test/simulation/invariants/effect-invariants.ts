@@ -1,6 +1,7 @@
+import { TOKEN_SKEW_MS } from '../../../src/core/auth/principal.ts';
 import { BrokenInvariant } from '../broken-invariant.ts';
 import { GUARDED, kindOf, REPEATABLE } from '../device-kinds.ts';
-import type { Attempt, Effect, Ledger } from '../ledger.ts';
+import { type Attempt, type Effect, type Ledger, revokedMsOf } from '../ledger.ts';
 import { checkAfterAnswer } from './answer-invariants.ts';
 
 /** What the checks of an effect need to know. */
@@ -10,6 +11,8 @@ export interface EffectFacts {
   readonly attempt: Attempt;
   /** Id of the hub of a machine. */
   readonly hubIdOf: (machine: string) => string;
+  /** What the clock of the hub that acts shows, milliseconds since 1970. */
+  readonly wallMs: number;
   /** Since when all hubs run and reach each other, milliseconds of the world; undefined while a fault lasts. */
   readonly calmSinceMs: number | undefined;
 }
@@ -67,12 +70,17 @@ export const EFFECT_INVARIANTS: Readonly<Record<string, (facts: EffectFacts) => 
     if (!attempt.token.permissions.includes(needed)) fail('nothing happens without permission', { effect, attempt }, `it takes ${needed}`);
   },
   'no effect happens for a revoked token': ({ effect, attempt, calmSinceMs }) => {
-    const { revokedMs, issuer } = attempt.token;
+    const { issuer } = attempt.token;
+    const revokedMs = revokedMsOf(attempt.token);
     if (revokedMs === undefined) return;
     const isHere = effect.machine === issuer;
     const knownMs = revokedMs + (isHere ? 0 : REVOCATION_BOUND_MS);
     const isBounded = isHere || (calmSinceMs !== undefined && calmSinceMs < revokedMs);
     if (isBounded && effect.atMs > knownMs) fail('a revocation holds', { effect, attempt }, `the token was revoked at ${revokedMs}`);
+  },
+  'no effect happens for a token that has ended': ({ effect, attempt, wallMs }) => {
+    const lateMs = wallMs - attempt.token.expiresMs;
+    if (lateMs > TOKEN_SKEW_MS) fail('a token ends', { effect, attempt }, `the token ended ${lateMs} ms before, by the clock of the hub`);
   },
   'no effect happens against the rules': ({ ledger, effect, attempt, calmSinceMs }) => {
     const ban = ledger.banOf(effect);
