@@ -21,7 +21,7 @@ interface TimeLimit {
 
 /**
  * The deadline of a call. Its signal aborts when the time is over, the caller cancels, or `abort` is called. The deadline is checked
- * against the wall clock too, because the monotonic clock and all timers stop while the machine sleeps.
+ * against both clocks, because timers stop while the machine sleeps, and the monotonic clock too while a virtual machine is paused.
  */
 export class CallDeadline {
   /** Milliseconds since 1970. */
@@ -58,6 +58,11 @@ export class CallDeadline {
 
   get remainingMs(): number {
     return Math.max(0, Math.min(this.atMs - this.#clock.now(), this.#atMonotonicMs - this.#clock.monotonic()));
+  }
+
+  /** The deadline by the monotonic clock, which comes earlier if the wall clock was set forward since the call began. */
+  get untilMs(): number {
+    return this.#clock.monotonic() + this.remainingMs;
   }
 
   /** Throws the call's error if the deadline has passed or the call was aborted. Does not rely on the timer, which may be late. */

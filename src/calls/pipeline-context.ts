@@ -34,8 +34,8 @@ export interface ForwardedCall {
    * if people have to approve the call.
    */
   readonly mode: 'sync' | 'job' | 'waiting_job';
-  /** Milliseconds since 1970 by this hub's clock. */
-  readonly deadlineMs: number;
+  /** Deadline by this hub's monotonic clock, in milliseconds. */
+  readonly untilMs: number;
   /** Maximum number of hops after the first hop. If it is 0, the call goes only to a directly connected hub. */
   readonly hopBudget: number;
   readonly idempotencyKey?: string;

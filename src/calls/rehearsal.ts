@@ -177,7 +177,7 @@ async function rehearsedAt(hub: RouteCandidate, call: RehearsedCall, context: St
       requestId,
       traceId,
       mode: 'sync',
-      deadlineMs: deadline.atMs,
+      untilMs: deadline.untilMs,
       hopBudget: 0,
       signal: deadline.signal,
     });

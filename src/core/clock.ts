@@ -1,10 +1,14 @@
+import { uptime } from 'node:os';
 import { AtmoError } from './errors.ts';
 
 /** The hub's time; tests and replay inject their own clock. */
 export interface Clock {
   /** Returns milliseconds since 1970-01-01T00:00:00Z. */
   now(): number;
-  /** Returns milliseconds of a clock that never jumps. Its zero point is arbitrary, so only differences are meaningful. */
+  /**
+   * Returns milliseconds of a clock that nobody sets. It goes on while the machine sleeps, although timers do not. Its zero point is
+   * arbitrary, so only differences are meaningful.
+   */
   monotonic(): number;
   /** Calls `callback` once after `delayMs`; the returned function cancels it. Timers do not keep the process alive. */
   after(delayMs: number, callback: () => void): () => void;
@@ -13,10 +17,42 @@ export interface Clock {
 /** Longest delay of a timer of Node, about 25 days. A timer with a longer one would end at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** The clock of the machine. */
+/** The clocks of a machine, in milliseconds. */
+interface MachineClocks {
+  /** Time since 1970. */
+  wallMs(): number;
+  /** Time in which the machine was awake. */
+  awakeMs(): number;
+  /** Time since the machine started, with the time in which it slept, in steps of `UPTIME_STEP_MS`. */
+  uptimeMs(): number;
+}
+
+const UPTIME_STEP_MS = 10;
+/** If the wall clock moves by more than this against the time awake, the machine may have slept. */
+const MOVED_MS = 20;
+
+/** Returns a function for `Clock.monotonic`. Reads the uptime, which costs a system call, only if the wall clock shows that it must. */
+export function sleeplessMs({ wallMs, awakeMs, uptimeMs }: MachineClocks): () => number {
+  const bootMs = uptimeMs() - awakeMs();
+  let wallAheadMs = wallMs() - awakeMs();
+  let sleptMs = 0;
+  return () => {
+    const nowMs = awakeMs();
+    const aheadMs = wallMs() - nowMs;
+    if (Math.abs(aheadMs - wallAheadMs) > MOVED_MS) {
+      wallAheadMs = aheadMs;
+      const moreMs = uptimeMs() - nowMs - bootMs - sleptMs;
+      // Rather too much by one step than too little: a deadline may come early, but never late.
+      if (moreMs > MOVED_MS) sleptMs += moreMs + UPTIME_STEP_MS;
+    }
+    return nowMs + sleptMs;
+  };
+}
+
+/** The clock of the machine. CLOCK_MONOTONIC, which Node reads, leaves out the time in which the machine sleeps (clock_gettime(2)). */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  monotonic: () => performance.now(),
+  monotonic: sleeplessMs({ wallMs: () => Date.now(), awakeMs: () => performance.now(), uptimeMs: () => uptime() * 1_000 }),
   after(delayMs, callback) {
     let timer: NodeJS.Timeout;
     const wait = (restMs: number): void => {

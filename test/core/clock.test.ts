@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { systemClock } from '../../src/core/clock.ts';
+import { sleeplessMs, systemClock } from '../../src/core/clock.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -23,5 +23,49 @@ describe('the clock of the machine', () => {
     cancel();
     vi.advanceTimersByTime(60 * DAY_MS);
     expect(callback).not.toHaveBeenCalled();
+  });
+});
+
+describe('the time that passes on a machine', () => {
+  /** A machine with the clocks of Linux: awake, it runs all; asleep, the uptime goes on, and the wall clock is put right after it. */
+  function machine() {
+    const at = { wallMs: Date.UTC(2026, 0, 1), awakeMs: 500, uptimeMs: 70_000, reads: 0 };
+    const uptimeMs = () => {
+      at.reads += 1;
+      return Math.floor(at.uptimeMs / 10) * 10;
+    };
+    const passedMs = sleeplessMs({ wallMs: () => at.wallMs, awakeMs: () => at.awakeMs, uptimeMs });
+    const sleep = (ms: number) => Object.assign(at, { wallMs: at.wallMs + ms, uptimeMs: at.uptimeMs + ms });
+    const wake = (ms: number) => Object.assign(at, { awakeMs: at.awakeMs + ms }, sleep(ms));
+    return { at, passedMs, sleep, wake };
+  }
+
+  test('goes on while the machine sleeps, and is never behind', () => {
+    const { passedMs, sleep, wake } = machine();
+    const startMs = passedMs();
+    let trueMs = 0;
+    for (const ms of [7, 90_003, 65, 3_600_000]) {
+      wake(1_234);
+      sleep(ms);
+      trueMs += 1_234 + ms;
+      expect(passedMs() - startMs).toBeGreaterThanOrEqual(ms < 20 ? trueMs - ms : trueMs);
+      expect(passedMs() - startMs).toBeLessThan(trueMs + 100);
+    }
+  });
+
+  test('does not jump when somebody sets the wall clock, and asks for the uptime only then', () => {
+    const { at, passedMs, wake } = machine();
+    const startMs = passedMs();
+    const { reads } = at;
+    for (let minute = 1; minute <= 60; minute++) {
+      wake(60_000);
+      expect(passedMs() - startMs).toBe(60_000 * minute);
+    }
+    expect(at.reads).toBe(reads);
+    for (const ms of [3_600_000, -7_200_000, 25]) {
+      at.wallMs += ms;
+      expect(passedMs() - startMs).toBe(3_600_000);
+    }
+    expect(at.reads).toBe(reads + 3);
   });
 });

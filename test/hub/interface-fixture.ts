@@ -253,7 +253,7 @@ export class InterfaceFixture implements AsyncDisposable {
       params: {},
       requestId: this.newName('request'),
       traceId: 'far',
-      deadlineMs: this.clock.now() + 30_000,
+      untilMs: this.clock.monotonic() + 30_000,
       mode: 'sync',
       hopBudget: 3,
       signal: NEVER,

@@ -276,7 +276,7 @@ function forwardedCall(call: ConfirmedCall): ForwardedCall {
     traceId: call.running.traceId,
     ...(sessionId !== undefined && { sessionId }),
     mode: forwardedMode(call),
-    deadlineMs: call.running.deadline.atMs,
+    untilMs: call.running.deadline.untilMs,
     hopBudget: routeConstraints(call).hop_budget - 1,
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     signal: call.running.deadline.signal,

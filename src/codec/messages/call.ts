@@ -59,6 +59,8 @@ const FORWARDED = message({
   hopsLeft: required(4, uint({ max: 255 })),
   /** Hubs that the request has passed so far, the entry hub first. */
   visited: required(5, list(hubId, { min: 1, max: 32 })),
+  /** Time of the receiver's monotonic clock, in milliseconds, after which the caller no longer waits. `remainingMs` holds too. */
+  deadlineMs: optional(6, uint()),
 });
 
 /** Forwarded request: the signed request, and the fields that each forwarding hub changes. */

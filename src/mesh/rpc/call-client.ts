@@ -82,10 +82,11 @@ class MeshCallRouter implements CallRouter {
     const progress = new CallProgress(call);
     let bytes: Uint8Array;
     try {
-      const request = { kind: 'invoke', target, ...sent.invoke, hopsLeft: call.hopBudget, visited: [self.hubId] } as const;
+      const { untilMs, hopBudget: hopsLeft } = call;
+      const request = { kind: 'invoke', target, ...sent.invoke, untilMs, hopsLeft, visited: [self.hubId] } as const;
       const onPart = this.#chunkReader(call, { executor: target, requestId: sent.id });
       const options = { signal: call.signal, cancelGraceMs: CANCEL_GRACE_MS, onPart, ...progress.listeners };
-      bytes = await requests.send({ ...request, remainingMs: this.#remainingMs(call) }, options);
+      bytes = await requests.send(request, options);
     } catch (error) {
       return this.#afterFailure(toAtmoError(error), { target, call, sent, progress });
     }
@@ -100,7 +101,7 @@ class MeshCallRouter implements CallRouter {
   }
 
   #sign(target: HubId, call: ForwardedCall, epoch: number): Sent {
-    const { self, tokens, time } = this.#context;
+    const { self, tokens, clock, time } = this.#context;
     const { versionRange, sessionId, idempotencyKey } = call;
     // Each attempt gets a new id, because the executing hub accepts each id only once.
     const id = `${PLAIN_ID.test(call.requestId) ? call.requestId : 'call'}~${randomUUID().slice(0, ID_SUFFIX_LENGTH)}`;
@@ -119,7 +120,7 @@ class MeshCallRouter implements CallRouter {
         params: call.params,
         context: { agentId: call.principal.id, traceId: call.traceId, ...(sessionId !== undefined && { sessionId }) },
         routing: { hopBudget: call.hopBudget },
-        timeoutMs: this.#remainingMs(call),
+        timeoutMs: Math.max(0, Math.floor(call.untilMs - clock.monotonic())),
         ...(idempotencyKey !== undefined && { idempotencyKey }),
         mode,
       },
@@ -146,10 +147,6 @@ class MeshCallRouter implements CallRouter {
       if (chunk) onChunk?.(chunk);
       else drops.count('call.malformed_chunk');
     };
-  }
-
-  #remainingMs({ deadlineMs }: ForwardedCall): number {
-    return Math.max(0, Math.floor(deadlineMs - this.#context.clock.now()));
   }
 
   /** Handles an error that the executing hub did not sign. The error came from a neighbour or from this hub's own end of the link. */
@@ -219,7 +216,7 @@ class LostCall {
     this.#epoch = facts.sent.epoch;
     const { call, progress } = facts;
     const patienceMs = progress.isActing ? Number.POSITIVE_INFINITY : SAFE_CALL_PATIENCE_MS;
-    this.#giveUpMs = Math.min(call.deadlineMs, context.clock.now() + patienceMs);
+    this.#giveUpMs = Math.min(call.untilMs, context.clock.monotonic() + patienceMs);
   }
 
   /**
@@ -238,21 +235,20 @@ class LostCall {
   }
 
   get #isTimeUp(): boolean {
-    return this.#facts.call.signal.aborted || this.#context.clock.now() >= this.#giveUpMs;
+    return this.#facts.call.signal.aborted || this.#context.clock.monotonic() >= this.#giveUpMs;
   }
 
   /** Sends one query for the outcome. Returns undefined if no signed answer arrives. */
   async #ask(): Promise<ToolResponse | undefined> {
-    const { self, requests, answers, clock, time } = this.#context;
+    const { self, requests, answers, time } = this.#context;
     const { target, call, sent } = this.#facts;
     const { id, token } = sent;
     const queryId = randomUUID();
     const head = { id: queryId, entryHub: self.hubId, executingHub: target, executorEpoch: this.#epoch, timeMs: time.now(), token };
     const signed = meshQueryCodec.sign({ kind: 'call_status', ...head, requestId: id }, self.privateKey);
-    const remainingMs = this.#giveUpMs - clock.now();
     try {
       const bytes = await requests.send(
-        { kind: 'call_status', target, signed, remainingMs, hopsLeft: QUERY_HOPS, visited: [self.hubId] },
+        { kind: 'call_status', target, signed, untilMs: this.#giveUpMs, hopsLeft: QUERY_HOPS, visited: [self.hubId] },
         { signal: call.signal },
       );
       return answers.open(bytes, { executor: target, requestIds: [queryId, id] });
@@ -282,7 +278,7 @@ class LostCall {
 
   #pause(ms: number): Promise<void> {
     const { clock } = this.#context;
-    const leftMs = Math.max(1, this.#giveUpMs - clock.now());
+    const leftMs = Math.max(1, this.#giveUpMs - clock.monotonic());
     return pause(clock, Math.min(ms, leftMs), this.#facts.call.signal);
   }
 }

@@ -7,6 +7,7 @@ import type { EnginePeer, MeshStream } from '../transport/mesh-engine.ts';
 import { type BodyRoute, CreditLedger, CreditWindow, FrameSender, IncomingBodies, requireSendable, sendBody } from './flow-control.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { errorOfFrame, IncomingRequests, MAX_IN_FLIGHT } from './incoming-requests.ts';
+import { PeerClock } from './peer-clock.ts';
 import { type DropSink, type PeerLink, REQUEST_KINDS, type RequestHandler, type RequestKind, type RequestOptions } from './peer-link.ts';
 
 /** Reasons for the end of a link. */
@@ -22,6 +23,7 @@ interface LinkCollaborators extends Pick<HubContext, 'clock' | 'logger'> {
 
 /** The control stream to one peer. Both hubs can send requests at the same time: one hub uses odd ids, the other hub even ids. */
 export class ControlLink implements PeerLink {
+  readonly peerClock: PeerClock;
   readonly #collaborators: LinkCollaborators;
   readonly #sender: FrameSender;
   readonly #heartbeat: Heartbeat;
@@ -34,6 +36,7 @@ export class ControlLink implements PeerLink {
   constructor(collaborators: LinkCollaborators, ids: 'odd' | 'even') {
     const { stream, clock, logger, drops, rate, handlerOf } = collaborators;
     this.#collaborators = collaborators;
+    this.peerClock = new PeerClock(clock);
     this.#sender = new FrameSender(stream);
     this.#heartbeat = new Heartbeat({
       clock,
@@ -100,6 +103,7 @@ export class ControlLink implements PeerLink {
   #finish(reason: LinkEnd): void {
     this.#end = reason;
     this.#heartbeat.stop();
+    this.peerClock.end();
     for (const request of [...this.#outgoing.values()]) request.lost(this.peer.id);
     this.#incoming.lost();
     this.#collaborators.onEnd(this, reason);
@@ -130,6 +134,7 @@ export class ControlLink implements PeerLink {
       case 'cancel':
         return this.#isOfPeer(frame.id) && this.#incoming.cancel(frame.id);
       case 'ping':
+        this.peerClock.pinged(frame.number);
         if (!this.#sender.drained) this.#sender.send({ type: 'pong', number: frame.number });
         return true;
       case 'pong':

@@ -17,7 +17,7 @@ interface HeartbeatTimes {
 
 /**
  * These times apply if `hasArrived` is absent. Only frames then show that the peer is alive. If the peer pauses for 8 s, the link lasts,
- * even if its last frame came 1.6 s before (9.6 s < `endMs`). A cut cable is noticed within 10 s. Ping and answer: 274 bytes every 1.6 s.
+ * even if its last frame came 1.6 s before (9.6 s < `endMs`). A cut cable is noticed within 10 s. Ping and answer: 280 bytes every 1.6 s.
  */
 const STRICT_TIMES: HeartbeatTimes = { leaderPingMs: 1_600, followerPingMs: 3_200, cutMs: 9_750, endMs: 9_750, stallMs: 1_000 };
 /**
@@ -25,7 +25,7 @@ const STRICT_TIMES: HeartbeatTimes = { leaderPingMs: 1_600, followerPingMs: 3_20
  * If the peer pauses for 8 s, the link lasts, even if the peer's last frame came 4 s (`leaderPingMs`) before the pause (12 s < `endMs`).
  */
 const INFORMED_TIMES: HeartbeatTimes = { leaderPingMs: 4_000, followerPingMs: 5_000, cutMs: 9_000, endMs: 13_000, stallMs: 1_000 };
-/** Each hub sends at least one ping in this number of intervals, to measure the round trip. */
+/** Each hub sends at least one ping in this number of intervals, to measure the round trip and to show its clock. */
 const MEASURE_BEATS = 20;
 /** Weight of a new measurement in the smoothed round trip time, as in TCP (RFC 6298 §2). */
 const SMOOTHING = 1 / 8;
@@ -34,6 +34,7 @@ interface HeartbeatCollaborators {
   readonly clock: Clock;
   /** The hub that leads sends pings. Pings and answers show both hubs that the other one is alive. If none come, the other pings. */
   readonly role: 'leads' | 'follows';
+  /** Sends a ping. Its number is the time of this hub's monotonic clock, so that the peer knows this clock. */
   readonly ping: (number: number) => void;
   /** Is called once if the peer has been silent for too long. */
   readonly onSilence: () => void;
@@ -47,7 +48,7 @@ export class Heartbeat {
   readonly #times: HeartbeatTimes;
   #receivedMs = 0;
   #pinged: { readonly number: number; readonly atMs: number } | undefined;
-  #number = 0;
+  #beats = 0;
   #roundTripMs: number | undefined;
   #stop = () => {};
 
@@ -88,15 +89,17 @@ export class Heartbeat {
   #beat(): void {
     const silentMs = this.#collaborators.clock.monotonic() - this.#receivedMs;
     // No ping is needed if a frame has arrived from the peer recently.
-    if (silentMs >= this.#pingMs || this.#number % MEASURE_BEATS === 0) this.#ping();
-    this.#number++;
+    if (silentMs >= this.#pingMs || this.#beats % MEASURE_BEATS === 0) this.#ping();
+    this.#beats++;
     this.#wait(silentMs);
   }
 
   #ping(): void {
     const { clock, ping } = this.#collaborators;
-    this.#pinged = { number: this.#number, atMs: clock.monotonic() };
-    ping(this.#number);
+    const atMs = clock.monotonic();
+    const number = Math.floor(atMs);
+    this.#pinged = { number, atMs };
+    ping(number);
   }
 
   /** Waits until the next ping may be due, or until the silence is long enough to end the link. */

@@ -1,5 +1,6 @@
 import type { HubId } from '../../core/ids.ts';
 import type { EnginePeer } from '../transport/mesh-engine.ts';
+import type { PeerClock } from './peer-clock.ts';
 
 /** The kinds of requests between two directly connected hubs, with their numbers in messages. */
 export const REQUEST_KINDS = {
@@ -40,6 +41,8 @@ export interface PeerLink {
   readonly peer: EnginePeer;
   /** Smoothed round-trip time in milliseconds; undefined before the first answered heartbeat. */
   readonly roundTripMs: number | undefined;
+  /** The peer's monotonic clock; only for a peer that announces `wire:deadline`, because the numbers of other peers' pings are no times. */
+  readonly peerClock: Pick<PeerClock, 'earliestMs' | 'known'>;
   /**
    * Sends a request and returns its answer, up to 4 MiB. If the peer answers with an error, rejects with that AtmoError. If the signal
    * aborts, sends a cancel frame and rejects with CANCELLED. If the connection ends, rejects with OUTCOME_UNKNOWN if the peer has accepted

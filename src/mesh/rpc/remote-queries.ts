@@ -68,8 +68,9 @@ export class MeshQueries {
   }
 
   async #send(unsigned: RemoteQuery, epoch: number, { onPart, ...options }: QueryOptions): Promise<Json> {
-    const { self, requests, answers } = this.#context;
+    const { self, requests, answers, clock } = this.#context;
     const { target, body, remainingMs } = unsigned;
+    const untilMs = clock.monotonic() + remainingMs;
     const query = this.#query(unsigned, epoch);
     const signed = meshQueryCodec.sign(query, self.privateKey);
     const parts = new PartReader(this.#context, { executor: target, requestId: query.id });
@@ -78,7 +79,7 @@ export class MeshQueries {
       if (part) onPart?.(part);
     };
     const bytes = await requests.send(
-      { kind: body.kind, target, signed, remainingMs, hopsLeft: QUERY_HOPS, visited: [self.hubId] },
+      { kind: body.kind, target, signed, untilMs, hopsLeft: QUERY_HOPS, visited: [self.hubId] },
       { ...options, onPart: readPart },
     );
     const answer = answers.open(bytes, { executor: target, requestIds: [query.id] });

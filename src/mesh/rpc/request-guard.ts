@@ -31,7 +31,7 @@ export interface OpenedRequest<Statement extends RequestHead> {
   readonly forwarded: ForwardedRequest;
   /** Hash of the signed bytes. */
   readonly fingerprint: string;
-  /** Time by this hub's monotonic clock until which the caller waits. The request's estimated travel time is already subtracted. */
+  /** Time by this hub's monotonic clock until which the caller waits. */
   readonly untilMs: number;
 }
 
@@ -112,8 +112,8 @@ export class RequestGuard {
   }
 
   #open<Statement extends RequestHead>(body: Uint8Array, from: HubId, open: Opener<Statement>): OpenedRequest<Statement> {
-    const { clock, links, drops } = this.#collaborators;
-    const arrivedMs = clock.monotonic() - (links.to(from)?.roundTripMs ?? 0) / 2;
+    const { clock, drops } = this.#collaborators;
+    const arrivedMs = clock.monotonic();
     let counted = false;
     const keyOf = (head: RequestHead, forwarded: ForwardedRequest): KeyObject => {
       counted = true;
@@ -125,11 +125,20 @@ export class RequestGuard {
       const forwarded = forwardedRequestCodec.decode(body);
       const statement = open(forwarded, (head) => keyOf(head, forwarded));
       const fingerprint = hash('sha256', forwarded.signed, 'base64url');
-      return { statement, forwarded, fingerprint, untilMs: arrivedMs + forwarded.remainingMs };
+      return { statement, forwarded, fingerprint, untilMs: this.#untilMs(forwarded, { from, arrivedMs }) };
     } catch (error) {
       if (!counted) drops.count('call.forged_or_malformed');
       throw error;
     }
+  }
+
+  /** Returns the sender's deadline. If the sender names none, estimates how long the request was on its way, which may be too short. */
+  #untilMs(
+    { remainingMs, deadlineMs }: ForwardedRequest,
+    { from, arrivedMs }: { readonly from: HubId; readonly arrivedMs: number },
+  ): number {
+    if (deadlineMs !== undefined) return Math.min(deadlineMs, arrivedMs + remainingMs);
+    return arrivedMs + remainingMs - (this.#collaborators.links.to(from)?.roundTripMs ?? 0) / 2;
   }
 
   /** Makes the cheap checks first. Returns the key with which the signature is then verified. */

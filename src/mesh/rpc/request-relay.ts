@@ -1,4 +1,3 @@
-import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import { ConcurrencyLimit } from '../rate-limit.ts';
@@ -13,7 +12,6 @@ const CANCEL_GRACE_MS = 200;
 interface RelayCollaborators {
   readonly self: HubId;
   readonly requests: RoutedRequests;
-  readonly clock: Clock;
   readonly drops: DropSink;
 }
 
@@ -34,7 +32,7 @@ export class RequestRelay {
    */
   async relay(request: IncomingRequest, kind: RequestKind, opened: OpenedRequest<RequestHead>): Promise<Uint8Array> {
     const { statement, forwarded, untilMs } = opened;
-    const { self, requests, clock, drops } = this.#collaborators;
+    const { self, requests, drops } = this.#collaborators;
     this.#check(statement, forwarded.visited);
     using slot = this.#running.enter(request.from);
     if (!slot) {
@@ -45,9 +43,8 @@ export class RequestRelay {
     try {
       const { signed, params, hopsLeft, visited } = forwarded;
       const target = statement.executingHub;
-      const remainingMs = untilMs - clock.monotonic();
       return await requests.send(
-        { kind, target, signed, ...(params !== undefined && { params }), remainingMs, hopsLeft, visited: [...visited, self] },
+        { kind, target, signed, ...(params !== undefined && { params }), untilMs, hopsLeft, visited: [...visited, self] },
         {
           signal: request.signal,
           cancelGraceMs: CANCEL_GRACE_MS,

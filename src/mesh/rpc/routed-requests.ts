@@ -1,12 +1,13 @@
 import type { KeyObject } from 'node:crypto';
 import { type JsonPieces, joinedJson } from '../../codec/message-json.ts';
 import type { ProtocolFeature } from '../../codec/messages/announced-state.ts';
-import { forwardedRequestCodec } from '../../codec/messages/call.ts';
+import { type ForwardedRequest, forwardedRequestCodec } from '../../codec/messages/call.ts';
 import type { Principal } from '../../core/auth/principal.ts';
+import { type Clock, orAborted } from '../../core/clock.ts';
 import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import { visibleText } from '../../core/untrusted-text.ts';
-import type { PeerLinks, RequestKind, RequestOptions } from './peer-link.ts';
+import type { PeerLink, PeerLinks, RequestKind, RequestOptions } from './peer-link.ts';
 
 /** A signed request to a hub, which may be several hops away. */
 interface RoutedRequest {
@@ -16,18 +17,27 @@ interface RoutedRequest {
   readonly signed: Uint8Array;
   /** Canonical JSON (RFC 8785) of a call's parameters. It is in pieces if some parameters are bytes. */
   readonly params?: JsonPieces;
-  readonly remainingMs: number;
+  /** Time by this hub's monotonic clock until which the caller waits. */
+  readonly untilMs: number;
   /** Maximum number of hops after the first hop. */
   readonly hopsLeft: number;
   /** Hubs that the request has visited: the entry hub first, this hub last. */
   readonly visited: readonly HubId[];
 }
 
+type RequestTimes = Pick<ForwardedRequest, 'remainingMs' | 'deadlineMs'>;
+
+interface RoutedRequestsParts {
+  readonly links: PeerLinks;
+  readonly routes: CallRoutes;
+  readonly clock: Pick<Clock, 'monotonic'>;
+}
+
 /** Sends requests to a hub, directly or through the neighbour on the route to it. */
 export class RoutedRequests {
-  readonly #parts: { readonly links: PeerLinks; readonly routes: CallRoutes };
+  readonly #parts: RoutedRequestsParts;
 
-  constructor(parts: { readonly links: PeerLinks; readonly routes: CallRoutes }) {
+  constructor(parts: RoutedRequestsParts) {
     this.#parts = parts;
   }
 
@@ -46,10 +56,28 @@ export class RoutedRequests {
       throw new AtmoError('NO_CAPABLE_NODE', `The route to ${target} leads back to ${link.peer.id}, which the request has visited`);
     }
     try {
-      return await link.request(kind, bodyOf(this.#readable(request, link.peer.id), isLast), options);
+      const sent = this.#readable({ ...request, hopsLeft: isLast ? 0 : request.hopsLeft - 1 }, link.peer.id);
+      const known = this.#clockKnown(link, options.signal);
+      if (known) await known;
+      return await link.request(kind, bodyOf(sent, this.#timesOf(request, link)), options);
     } catch (error) {
       throw isLast ? error : routingError(toAtmoError(error), { target, via: link.peer.id });
     }
+  }
+
+  /** Waits for the first ping of a hub that reads deadlines, if its clock is unknown. Rejects with NODE_UNAVAILABLE after an abort. */
+  #clockKnown({ peer, peerClock }: PeerLink, signal: AbortSignal): Promise<void> | undefined {
+    if (peerClock.earliestMs !== undefined || !this.#parts.routes.reads(peer.id, 'wire:deadline')) return undefined;
+    return orAborted(peerClock.known, signal).catch(() => {
+      throw new AtmoError('NODE_UNAVAILABLE', `The request was not sent, because ${peer.id} has not answered yet`);
+    });
+  }
+
+  /** Returns the time that is left and, for a hub that reads it, the deadline by that hub's clock. */
+  #timesOf({ untilMs }: RoutedRequest, { peer, peerClock }: PeerLink): RequestTimes {
+    const remainingMs = Math.max(0, Math.floor(untilMs - this.#parts.clock.monotonic()));
+    const peerMs = this.#parts.routes.reads(peer.id, 'wire:deadline') ? peerClock.earliestMs : undefined;
+    return { remainingMs, ...(peerMs !== undefined && { deadlineMs: Math.max(0, peerMs + remainingMs) }) };
   }
 
   /** Joins parameter pieces to one text if the next hub does not announce `wire:bytes`, because that hub could not decode the pieces. */
@@ -73,14 +101,8 @@ function routingError(error: AtmoError, { target, via }: { readonly target: HubI
   return new AtmoError('NODE_UNAVAILABLE', message, details, { cause: error });
 }
 
-function bodyOf({ signed, params, remainingMs, hopsLeft, visited }: RoutedRequest, isLast: boolean): Uint8Array {
-  return forwardedRequestCodec.encode({
-    signed,
-    ...(params !== undefined && { params }),
-    remainingMs: Math.max(0, Math.floor(remainingMs)),
-    hopsLeft: isLast ? 0 : hopsLeft - 1,
-    visited: [...visited],
-  });
+function bodyOf({ signed, params, hopsLeft, visited }: RoutedRequest, times: RequestTimes): Uint8Array {
+  return forwardedRequestCodec.encode({ signed, ...(params !== undefined && { params }), ...times, hopsLeft, visited: [...visited] });
 }
 
 /** The id and key with which this hub signs. */

@@ -55,7 +55,7 @@ export class RpcEndpoint {
     const { epoch, members, authority: tokens } = collaborators;
     const guard = new RequestGuard({ self: self.hubId, epoch, members, tokens, clock, time, links, drops });
     const requests = new RoutedRequests(collaborators);
-    const relay = new RequestRelay({ self: self.hubId, requests, clock, drops }, { isEnabled: options.relays });
+    const relay = new RequestRelay({ self: self.hubId, requests, drops }, { isEnabled: options.relays });
     const ledger = new CallLedger(clock);
     const signer = new AnswerSigner(collaborators);
     const { events, visibleEvents, validity, pipeline, registry } = collaborators;

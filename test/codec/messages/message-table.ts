@@ -8,6 +8,7 @@ import {
   signToolInvoke,
   signToolResponse,
   subscribedEventCodec,
+  type ToolInvoke,
 } from '../../../src/codec/messages/call.ts';
 import { frameCodec, handshakeCodec } from '../../../src/codec/messages/connection.ts';
 import {
@@ -52,6 +53,11 @@ export interface MessageKind {
   decode(bytes: Uint8Array): unknown;
   readonly samples: readonly unknown[];
 }
+
+const FORWARDED: readonly (ToolInvoke & { readonly deadlineMs?: number })[] = [
+  ...INVOKES,
+  ...INVOKES.slice(1, 2).map((invoke) => ({ ...invoke, deadlineMs: 86_429_000 })),
+];
 
 const INVITE_PREFIX = 'atmo-join1.';
 const keyOf = () => PUBLIC_KEY;
@@ -116,11 +122,21 @@ export const MESSAGE_KINDS: readonly MessageKind[] = [
   kind(
     'forwarded-request',
     {
-      encode: (invoke) =>
-        forwardedRequestCodec.encode({ ...signToolInvoke(invoke, KEY, WITH_PICTURE), remainingMs: 29_000, hopsLeft: 1, visited: [HUB] }),
-      decode: (bytes) => openToolInvoke(forwardedRequestCodec.decode(bytes), keyOf),
+      encode: ({ deadlineMs, ...invoke }) =>
+        forwardedRequestCodec.encode({
+          ...signToolInvoke(invoke, KEY, WITH_PICTURE),
+          remainingMs: 29_000,
+          hopsLeft: 1,
+          visited: [HUB],
+          ...(deadlineMs !== undefined && { deadlineMs }),
+        }),
+      decode: (bytes) => {
+        const forwarded = forwardedRequestCodec.decode(bytes);
+        const { deadlineMs } = forwarded;
+        return { ...openToolInvoke(forwarded, keyOf), ...(deadlineMs !== undefined && { deadlineMs }) };
+      },
     },
-    INVOKES,
+    FORWARDED,
   ),
   kind(
     'tool-response',

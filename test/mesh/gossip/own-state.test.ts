@@ -46,20 +46,20 @@ test('bounds of capabilities and the lack of a network travel with what the hous
   const types = (isOnline: boolean) => ownState({ ...parts, isOnline: () => isOnline }, options).state.capabilities.map(({ type }) => type);
   expect(ownState(parts, options).state.capabilities[0]).toEqual({ type: 'vision', description: 'Looks', constraints });
   expect([types(true), types(false)]).toEqual([
-    ['vision', 'gpu', 'wire:bytes', 'wire:waiting'],
-    ['vision', 'gpu', 'wire:bytes', 'wire:waiting', 'wire:offline'],
+    ['vision', 'gpu', 'wire:bytes', 'wire:waiting', 'wire:deadline'],
+    ['vision', 'gpu', 'wire:bytes', 'wire:waiting', 'wire:deadline', 'wire:offline'],
   ]);
 });
 
 test('features come after capabilities, which tools name by their index', () => {
   const registry = new ToolRegistry({ validator: new SchemaValidator() });
   registry.register(makeTool({ requires: { capabilities: ['vision'] } }));
-  const capabilities = () => Array.from({ length: 40 }, (_, index) => ({ type: index === 29 ? 'vision' : `c${index}`, description: 'x' }));
+  const capabilities = () => Array.from({ length: 40 }, (_, index) => ({ type: index === 28 ? 'vision' : `c${index}`, description: 'x' }));
   const parts = { registry, devices: NO_DEVICES, capabilities, isOnline: () => true, links: () => [], addresses: () => [] };
   const { state } = ownState(parts, { name: 'cellar', version: '1.0.0', announcesDevices: true });
   expect([state.capabilities.length, state.capabilities.at(-1), state.tools[0]?.capability]).toEqual([
     32,
-    { type: 'wire:waiting', description: '' },
-    29,
+    { type: 'wire:deadline', description: '' },
+    28,
   ]);
 });

@@ -67,13 +67,16 @@ export class CallFixture {
   /** Changes what hubs show for their callers. */
   claims: Partial<TokenClaims> = {};
 
-  static async of(count: number, options: { readonly latencyMs?: number; readonly relays?: boolean } = {}): Promise<CallFixture> {
+  static async of(
+    count: number,
+    options: { readonly latencyMs?: number | (() => number); readonly relays?: boolean } = {},
+  ): Promise<CallFixture> {
     const setup = new CallFixture(options);
     for (const identity of identities(count)) setup.hubs.push(await setup.add(identity, options));
     return setup;
   }
 
-  constructor(options: { readonly latencyMs?: number }) {
+  constructor(options: { readonly latencyMs?: number | (() => number) }) {
     this.links = new LinkFixture(options);
   }
 
@@ -130,7 +133,7 @@ export class CallFixture {
       requestId: 'req-1',
       traceId: 'trace-1',
       mode: 'sync',
-      deadlineMs: this.clock.now() + 30_000,
+      untilMs: this.clock.monotonic() + 30_000,
       hopBudget: 3,
       signal: new AbortController().signal,
       ...extra,

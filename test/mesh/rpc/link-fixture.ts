@@ -53,7 +53,7 @@ interface HubOptions {
 
 /** Engines in one memory network, each with its links. */
 export class LinkFixture implements AsyncDisposable {
-  readonly #latencyMs: number;
+  readonly #latencyMs: () => number;
   readonly clock = new ManualClock();
   readonly network: MemoryNetwork;
   readonly hubs: {
@@ -63,9 +63,9 @@ export class LinkFixture implements AsyncDisposable {
     readonly drops: CountedDrops;
   }[] = [];
 
-  constructor(options: { readonly latencyMs?: number } = {}) {
-    this.#latencyMs = options.latencyMs ?? 0;
-    this.network = new MemoryNetwork({ clock: this.clock, latencyMs: () => this.#latencyMs });
+  constructor({ latencyMs = 0 }: { readonly latencyMs?: number | (() => number) } = {}) {
+    this.#latencyMs = typeof latencyMs === 'number' ? () => latencyMs : latencyMs;
+    this.network = new MemoryNetwork({ clock: this.clock, latencyMs: this.#latencyMs });
   }
 
   async add(identity: HubIdentity, options: HubOptions = {}) {
@@ -85,8 +85,9 @@ export class LinkFixture implements AsyncDisposable {
   async connect(from: number, to: number): Promise<void> {
     const target = this.hubs[to]?.engine.id ?? '';
     const dialled = this.hubs[from]?.engine.connect({ host: target, port: 1 }, { signal: new AbortController().signal });
-    const greetingMs = 12 * this.#latencyMs;
-    const stepMs = this.#latencyMs || 250;
+    const latencyMs = this.#latencyMs();
+    const greetingMs = 12 * latencyMs;
+    const stepMs = latencyMs || 250;
     await this.run(greetingMs, stepMs);
     await dialled;
     await this.run(greetingMs, stepMs);

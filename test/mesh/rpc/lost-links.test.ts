@@ -54,7 +54,7 @@ async function callThrough({ cuts, where, awayMs, runsMs }: Accident) {
   const deadlineMs = setup.clock.now() + 10_000;
   const aborter = new AbortController();
   setup.clock.after(10_000, () => aborter.abort());
-  const call = setup.forwarded(tool, { deadlineMs, signal: aborter.signal });
+  const call = setup.forwarded(tool, { untilMs: deadlineMs, signal: aborter.signal });
   const outcome = await setup.within(
     12_000,
     entry.client.router.forward(executor.id, call).then(

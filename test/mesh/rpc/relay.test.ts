@@ -130,7 +130,7 @@ describe('a hub in between', () => {
     const { setup, forward } = await line(tool, { latencyMs: 40 });
     await setup.run(2_000, 20);
     const deadlineMs = setup.clock.now() + 5_000;
-    const { result } = await setup.within(2_000, forward({ deadlineMs }), 20);
+    const { result } = await setup.within(2_000, forward({ untilMs: deadlineMs }), 20);
     expect(Number(result)).toBeLessThanOrEqual(deadlineMs);
     expect(Number(result)).toBeGreaterThan(deadlineMs - 200);
   });
