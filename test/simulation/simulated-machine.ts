@@ -5,6 +5,7 @@ import type { Logger } from '../../src/core/logger.ts';
 import type { HttpApp } from '../../src/http/server/http-app.ts';
 import { loadConfig } from '../../src/hub/config/config.ts';
 import { Hub } from '../../src/hub/hub.ts';
+import type { OpenMatter } from '../../src/hub/infrastructure.ts';
 import type { RegisteredTool } from '../../src/tools/definition/tool-definition.ts';
 import { MemoryEngine } from '../mesh/memory-engine.ts';
 import type { DiskState } from './disk-state.ts';
@@ -24,6 +25,8 @@ export interface MachineParts {
   readonly logger: (machine: string) => Logger;
   /** Tools that the hub of this machine has beside its own. */
   readonly tools: readonly RegisteredTool[];
+  /** Stands for Matter in the hub of a process. */
+  readonly openMatter: (process: SimulatedProcess) => OpenMatter;
 }
 
 export interface MachinePlan {
@@ -169,7 +172,7 @@ export class SimulatedMachine {
   }
 
   async #open(process: SimulatedProcess): Promise<void> {
-    const { network, logger, tools } = this.#parts;
+    const { network, logger, tools, openMatter } = this.#parts;
     const hub = new Hub(
       { clock: process.clock, logger: logger(this.name) },
       {
@@ -188,6 +191,7 @@ export class SimulatedMachine {
           }),
           openEngine: async ({ hubId: id, publicKey }, gate, role) =>
             new MemoryEngine({ network, address: `${this.name}:${role === 'member' ? 1 : 2}`, self: { id, publicKey }, gate }),
+          openMatter: openMatter(process),
         },
       },
     );
@@ -213,7 +217,6 @@ export class SimulatedMachine {
 
   #settings(): object {
     return {
-      matter: { enabled: false },
       mesh: { discovery: false, name: this.name },
       sensors: { sysfs: join(this.stateDir, '../sys') },
       tools: { dynamic_registration: true },

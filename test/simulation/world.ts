@@ -6,6 +6,7 @@ import type { Logger } from '../../src/core/logger.ts';
 import { AGENT_MANNERS, SimulatedAgent } from './agents.ts';
 import { SimulatedAutomation } from './automations.ts';
 import { BrokenInvariant } from './broken-invariant.ts';
+import { LampsOfMachine, SimulatedHousehold } from './devices/household.ts';
 import { Draw } from './draw.ts';
 import { EventQueue } from './event-queue.ts';
 import { breakThings } from './faults.ts';
@@ -66,6 +67,7 @@ export class World {
   /** Runs what belongs to the world itself, such as faults. */
   readonly #process: SimulatedProcess;
   readonly #draw: Draw;
+  readonly #homes = new Map<string, LampsOfMachine>();
   #effectListeners: { readonly name: string; readonly resolve: () => void }[] = [];
   #faults = 0;
   #calmSinceMs: number | undefined = 0;
@@ -194,6 +196,8 @@ export class World {
       for (const agent of agents) agent.start();
       new SimulatedOwner(this, machine, { seed: this.#seedOf(`owner of ${machine.name}`), agents }).start();
       new SimulatedAutomation(this, machine, this.#seedOf(`automation of ${machine.name}`)).start();
+      const home = this.#homes.get(machine.name);
+      if (home) new SimulatedHousehold(this, machine, { home, seed: this.#seedOf(`household of ${machine.name}`) }).start();
       this.#process.run(() => void changeRules(this, machine, new Draw(this.#process.random)));
     }
     this.#process.run(() => void breakThings(this, new Draw(this.#process.random)));
@@ -215,7 +219,13 @@ export class World {
     });
     const { queue, network } = this;
     const logger = (machine: string) => this.#logger(machine);
-    return new SimulatedMachine({ queue, network, logger, tools }, { name, seed, folder: this.#plan.folder, rules: 'rules: []\n' });
+    const home = new LampsOfMachine(this, name, this.#seedOf(`lamps of ${name}`));
+    this.#homes.set(name, home);
+    const openMatter = (process: SimulatedProcess) => home.openMatter(process);
+    return new SimulatedMachine(
+      { queue, network, logger, tools, openMatter },
+      { name, seed, folder: this.#plan.folder, rules: 'rules: []\n' },
+    );
   }
 
   #mood(): DeviceMood {
