@@ -1,0 +1,152 @@
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import { whyEquivalent } from './mutation-score/equivalent-mutants.ts';
+import { type Mutant, mutantsOf, sampleOf } from './mutation-score/mutants.ts';
+import { Reach } from './mutation-score/reach.ts';
+import { switchedSource } from './mutation-score/switched-source.ts';
+import { TestRuns } from './mutation-score/test-runs.ts';
+import { refusedByTypes } from './mutation-score/type-check.ts';
+import { type Verdict, Verdicts, verdictOn } from './mutation-score/verdicts.ts';
+
+const ROOT = new URL('..', import.meta.url).pathname.replace(/\/$/, '');
+const STATE = join(ROOT, '.run/mutation-score');
+const FOLDERS = ['auth', 'calls', 'codec', 'storage'];
+const USAGE = `usage: npm run mutate -- [--sample N] [--seed N] [--folder NAME] [--workers N] [--again] [--report]
+Draws mutants from src/{${FOLDERS.join(',')}}, and reports which ones the unit tests of these folders notice.
+It goes on where it was ended. --again asks once more about those that nobody noticed; --report only prints what is known.`;
+
+/** See `USAGE`. */
+async function main(args: readonly string[]): Promise<void> {
+  const { sample, seed, folder, workers, again, reportOnly } = optionsFrom(args);
+  mkdirSync(STATE, { recursive: true });
+  const files = FOLDERS.flatMap((name) => globSync(`src/${name}/**/*.ts`, { cwd: ROOT })).toSorted();
+  const mutants = sampleOf(
+    files.flatMap((file) => mutantsOf(file, textOf(file))),
+    sample,
+    seed,
+  );
+  const wanted = mutants.filter(({ file }) => folder === undefined || file.startsWith(`src/${folder}/`));
+  const sources = JSON.stringify(switchedSources(mutants));
+  process.env.ATMO_MUTATED_SOURCES = join(STATE, `sources-${seed}-${sample}.json`);
+  writeFileSync(process.env.ATMO_MUTATED_SOURCES, sources);
+  const reach = new Reach(ROOT, join(STATE, `reach-${seed}-${sample}.json`));
+  const verdicts = new Verdicts(join(STATE, 'verdicts.jsonl'));
+  const open = wanted.filter((mutant) => {
+    const known = verdicts.of(mutant);
+    return !known || (again && isUnnoticed(known));
+  });
+  if (open.length > 0 && !reportOnly) await runTests(open, { workers, sources, reach, verdicts });
+  const left = wanted.filter((mutant) => isUnnoticed(verdicts.of(mutant)) && verdicts.of(mutant)?.by !== TYPED);
+  if (!reportOnly) for (const verdict of typed(left)) verdicts.add(verdict);
+  process.stdout.write(report(wanted, verdicts));
+}
+
+/** Says of a verdict that nobody noticed that the compiler was asked too. */
+const TYPED = 'types';
+
+function isUnnoticed(verdict: Verdict | undefined): boolean {
+  return verdict?.state === 'survived' || verdict?.state === 'unreached';
+}
+
+interface Parts {
+  readonly sources: string;
+  readonly reach: Reach;
+  readonly verdicts: Verdicts;
+}
+
+async function runTests(
+  open: readonly Mutant[],
+  { workers, sources, reach, verdicts }: Parts & { readonly workers: number },
+): Promise<void> {
+  const runs = await Promise.all(Array.from({ length: workers }, startRuns));
+  const testFiles = FOLDERS.flatMap((name) => globSync(`test/${name}/**/*.test.ts`, { cwd: ROOT })).toSorted();
+  await reach.record(runs, testFiles, sources);
+  const next = open.values();
+  await Promise.all(runs.map((own) => work(next, { runs: own, reach, verdicts })));
+  await Promise.all(runs.map((own) => own.end()));
+}
+
+function optionsFrom(args: readonly string[]) {
+  const options = {
+    sample: { type: 'string', default: '1500' },
+    seed: { type: 'string', default: '1' },
+    folder: { type: 'string' },
+    workers: { type: 'string', default: '2' },
+    again: { type: 'boolean', default: false },
+    report: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  } as const;
+  const { values } = parseArgs({ args: [...args], options });
+  const number = (text: string) => (/^[1-9]\d*$/.test(text) ? Number(text) : undefined);
+  const [sample, seed, workers] = [values.sample, values.seed, values.workers].map(number);
+  if (values.help || !sample || !seed || !workers) {
+    process.stdout.write(`${USAGE}\n`);
+    process.exit(values.help ? 0 : 2);
+  }
+  return { sample, seed, workers, folder: values.folder, again: values.again, reportOnly: values.report };
+}
+
+function startRuns(): Promise<TestRuns> {
+  const script = (name: string) => join(ROOT, 'scripts/mutation-score', name);
+  const include = FOLDERS.map((name) => `test/${name}/**/*.test.ts`);
+  return TestRuns.start({ root: ROOT, include, preload: script('load-switched.ts'), setup: script('setup-mutants.ts') });
+}
+
+/** The sources that have mutants, by URL. */
+function switchedSources(mutants: readonly Mutant[]): Readonly<Record<string, string>> {
+  const byFile = Object.entries(Object.groupBy(mutants, ({ file }) => file));
+  return Object.fromEntries(
+    byFile.map(([file, own = []]) => [pathToFileURL(join(ROOT, file)).href, switchedSource(textOf(file), own)] as const),
+  );
+}
+
+function textOf(file: string): string {
+  return readFileSync(join(ROOT, file), 'utf8');
+}
+
+async function work(
+  mutants: Iterable<Mutant>,
+  { runs, reach, verdicts }: { readonly runs: TestRuns; readonly reach: Reach; readonly verdicts: Verdicts },
+): Promise<void> {
+  for (const mutant of mutants) {
+    const verdict = await verdictOn(mutant, reach, runs);
+    verdicts.add(verdict);
+    if (verdict.state !== 'noticed') process.stdout.write(`${verdict.state}: ${lineOf(mutant)}\n`);
+  }
+}
+
+/** Verdicts on mutants that no test noticed, after the compiler was asked. */
+function typed(mutants: readonly Mutant[]): readonly Verdict[] {
+  if (mutants.length === 0) return [];
+  const refused = refusedByTypes(mutants, ROOT, join(STATE, 'types'));
+  return mutants.map((mutant) => ({ id: mutant.id, state: refused.has(mutant) ? 'refused' : 'survived', by: TYPED }));
+}
+
+function lineOf({ file, line, text, instead }: Mutant): string {
+  const short = (part: string) => (part.length > 100 ? `${part.slice(0, 100)}…` : part).replace(/\s+/g, ' ');
+  return `${file}:${line}  ${short(text)}  →  ${short(instead)}`;
+}
+
+/** The mutants that nobody noticed, and the score by folder, of those mutants that have a verdict. */
+function report(mutants: readonly Mutant[], verdicts: Verdicts): string {
+  const judged = mutants.filter((mutant) => verdicts.of(mutant));
+  const isEquivalent = (mutant: Mutant) => isUnnoticed(verdicts.of(mutant)) && whyEquivalent(mutant) !== undefined;
+  const left = judged.filter((mutant) => isUnnoticed(verdicts.of(mutant)) && !isEquivalent(mutant));
+  const rows = [...FOLDERS.map((name) => `src/${name}/`), 'src/'].map((folder) => {
+    const own = judged.filter(({ file }) => file.startsWith(folder));
+    const count = (state: Verdict['state']) => own.filter((mutant) => verdicts.of(mutant)?.state === state).length;
+    const equivalent = own.filter(isEquivalent).length;
+    const [tests, types] = [count('noticed'), count('refused')];
+    const percent = ((100 * (tests + types)) / (own.length - equivalent)).toFixed(1);
+    return `${folder}: ${percent} %: of ${own.length} mutants, tests notice ${tests}, the types ${types}, nobody can notice ${equivalent}`;
+  });
+  return `${[...left.toSorted(byPlace).map(lineOf), ...rows].join('\n')}\n`;
+}
+
+function byPlace(one: Mutant, other: Mutant): number {
+  return one.file.localeCompare(other.file) || one.line - other.line;
+}
+
+if (import.meta.main) await main(process.argv.slice(2));

@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import type { Mutant } from './mutants.ts';
+import type { FileTests, TestResult, TestRuns } from './test-runs.ts';
+
+/** What is recorded of a test file without any mutant. */
+interface FileReach {
+  /** Changes with the file and with the sample. */
+  readonly state: string;
+  readonly ms: number;
+  readonly tests: readonly TestResult[];
+  readonly failed: readonly string[];
+}
+
+/** Tests of a file that may notice a mutant, and how long they take without it. */
+export interface Candidate extends FileTests {
+  readonly ms: number;
+}
+
+const RECORDING_LIMIT_MS = 600_000;
+
+/** Which test reaches which mutant, as recorded by one run of each test file. */
+export class Reach {
+  readonly #root: string;
+  readonly #path: string;
+  readonly #recorded: Map<string, FileReach>;
+  readonly #imported = new Map<string, ReadonlySet<string>>();
+
+  constructor(root: string, path: string) {
+    this.#root = root;
+    this.#path = path;
+    this.#recorded = new Map(existsSync(path) ? Object.entries(JSON.parse(readFileSync(path, 'utf8'))) : []);
+  }
+
+  /** Runs the files that changed since they were recorded, or all when the sources did. */
+  async record(runs: readonly TestRuns[], files: readonly string[], sources: string): Promise<void> {
+    for (const file of this.#recorded.keys()) if (!files.includes(file)) this.#recorded.delete(file);
+    const states = files.map((file) => ({ file, state: hashOf(sources + readFileSync(join(this.#root, file), 'utf8')) }));
+    const changed = states.filter(({ file, state }) => this.#recorded.get(file)?.state !== state).values();
+    await Promise.all(runs.map((own) => this.#recordWith(own, changed)));
+  }
+
+  async #recordWith(runs: TestRuns, files: Iterable<{ readonly file: string; readonly state: string }>): Promise<void> {
+    await runs.use(undefined);
+    for (const { file, state } of files) {
+      const startMs = performance.now();
+      const { tests, errors } = await runs.run('', { file }, RECORDING_LIMIT_MS);
+      const failed = [...tests.filter(({ passed }) => !passed).map(({ name }) => name), ...errors];
+      this.#recorded.set(file, { state, ms: performance.now() - startMs, tests, failed });
+      if (failed.length > 0) process.stdout.write(`left out, as it fails without any mutant: ${file}: ${failed[0]}\n`);
+      writeFileSync(this.#path, JSON.stringify(Object.fromEntries(this.#recorded)));
+    }
+    await runs.use('');
+  }
+
+  /** Whether the place of the mutant ran while modules were loaded, so that it has to be active from the start of a process. */
+  isLoaded({ id }: Mutant): boolean {
+    return [...this.#recorded.values()].some(({ tests }) => tests.some(({ loaded }) => loaded.includes(id)));
+  }
+
+  /** The tests that may notice a mutant, those that probably do first: of the same name, then of the same folder, then quick ones. */
+  candidates(mutant: Mutant): readonly Candidate[] {
+    const isLoaded = this.isLoaded(mutant);
+    const candidates = [...this.#recorded].flatMap(([file, reach]) =>
+      candidateOf(file, reach, mutant, isLoaded && this.#imports(file, mutant)),
+    );
+    return candidates.toSorted((a, b) => farness(a, mutant) - farness(b, mutant) || a.ms - b.ms);
+  }
+
+  #imports(testFile: string, { file }: Mutant): boolean {
+    const known = this.#imported.get(testFile) ?? importedBy(this.#root, testFile);
+    this.#imported.set(testFile, known);
+    return known.has(file);
+  }
+}
+
+function candidateOf(file: string, { tests, ms, failed }: FileReach, { id }: Mutant, imports: boolean): readonly Candidate[] {
+  if (failed.length > 0) return [];
+  if (imports || tests.some(({ shared, loaded }) => shared.includes(id) || loaded.includes(id))) return [{ file, ms }];
+  const reaching = tests.filter(({ reached }) => reached.includes(id));
+  if (reaching.length === 0) return [];
+  return [{ file, ids: reaching.map((test) => test.id), ms: reaching.reduce((sum, test) => sum + test.ms, 0) }];
+}
+
+function farness({ file }: Candidate, mutant: Mutant): number {
+  const plain = file.replace(/^test\//, 'src/').replace('.test.ts', '.ts');
+  if (plain === mutant.file) return 0;
+  return dirname(plain) === dirname(mutant.file) ? 1 : 2;
+}
+
+/** Sources and tests that a test file imports, and those that these import. */
+function importedBy(root: string, testFile: string): ReadonlySet<string> {
+  const found = new Set([testFile]);
+  for (const file of found) {
+    const text = readFileSync(join(root, file), 'utf8');
+    for (const [, path = ''] of text.matchAll(/(?:from|import|import\() ?'(\.[^']+\.ts)'/g))
+      found.add(normalize(join(dirname(file), path)));
+  }
+  return found;
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

@@ -1,0 +1,83 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Mutant } from './mutants.ts';
+
+/** What is no longer used is no mistake that matters: the statement that used it may have been the mistake. */
+const COMPILER = {
+  extends: '../../../tsconfig.json',
+  compilerOptions: { incremental: true, tsBuildInfoFile: './types.tsbuildinfo', noUnusedLocals: false, noUnusedParameters: false },
+  include: ['src'],
+  exclude: ['src/web'],
+};
+
+/**
+ * Returns those mutants that the compiler refuses at their lines. It gets many at a time: no two on the same line, and the sources are a
+ * copy in `folder`.
+ */
+export function refusedByTypes(mutants: readonly Mutant[], root: string, folder: string): ReadonlySet<Mutant> {
+  const refused = new Set<Mutant>();
+  prepare(root, folder);
+  for (const batch of batchesOf(mutants)) {
+    const changed = Map.groupBy(batch, ({ file }) => file);
+    for (const [file, own] of changed) writeFileSync(join(folder, file), withAll(own, readFileSync(join(root, file), 'utf8')));
+    const mistakes = mistakesIn(root, folder);
+    for (const mutant of batch) if (mistakes.some(({ file, line }) => file === mutant.file && isAt(line, mutant))) refused.add(mutant);
+    for (const file of changed.keys()) cpSync(join(root, file), join(folder, file));
+  }
+  return refused;
+}
+
+function prepare(root: string, folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  for (const name of ['src', 'package.json']) cpSync(join(root, name), join(folder, name), { recursive: true });
+  for (const name of ['node_modules', 'device-profiles']) symlinkSync(join(root, name), join(folder, name));
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(COMPILER));
+}
+
+/** Lines that a mutant changes; the replacement has as many lines as the text. */
+function linesOf({ line, text }: Mutant): readonly [first: number, last: number] {
+  return [line, line + text.split('\n').length - 1];
+}
+
+function isAt(line: number, mutant: Mutant): boolean {
+  const [first, last] = linesOf(mutant);
+  return line >= first && line <= last;
+}
+
+/** Mutants in batches, so that no two of a batch share a line. */
+export function batchesOf(mutants: readonly Mutant[]): readonly (readonly Mutant[])[] {
+  const batches: Mutant[][] = [];
+  for (const mutant of mutants) {
+    const batch = batches.find((others) => others.every((other) => !share(other, mutant)));
+    if (batch) batch.push(mutant);
+    else batches.push([mutant]);
+  }
+  return batches;
+}
+
+function share(one: Mutant, other: Mutant): boolean {
+  if (one.file !== other.file) return false;
+  const [[first, last], [otherFirst, otherLast]] = [linesOf(one), linesOf(other)];
+  return first <= otherLast && otherFirst <= last;
+}
+
+/** The source with several mutants, whose lines keep their numbers. */
+function withAll(mutants: readonly Mutant[], source: string): string {
+  const lastFirst = mutants.toSorted((a, b) => b.start - a.start);
+  return lastFirst.reduce((changed, { start, end, instead, text }) => {
+    const missing = text.split('\n').length - instead.split('\n').length;
+    return changed.slice(0, start) + instead + '\n'.repeat(Math.max(0, missing)) + changed.slice(end);
+  }, source);
+}
+
+function mistakesIn(root: string, folder: string): readonly { readonly file: string; readonly line: number }[] {
+  const { stdout, error } = spawnSync(join(root, 'node_modules/.bin/tsc'), ['-p', folder], {
+    cwd: folder,
+    encoding: 'utf8',
+    maxBuffer: 1e8,
+  });
+  if (error) throw error;
+  return [...stdout.matchAll(/^(src\/\S+?)\((\d+),\d+\): error TS/gm)].map(([, file = '', line]) => ({ file, line: Number(line) }));
+}
