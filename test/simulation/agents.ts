@@ -3,7 +3,7 @@ import { canonicalJson } from '../../src/codec/canonical-json.ts';
 import { toAtmoError } from '../../src/core/errors.ts';
 import { type ProofRequest, signProof } from '../auth/tokens/sign-proof.ts';
 import { type Sending, SimulatedClient } from './client.ts';
-import { DEVICE_KINDS, type DeviceKind, deviceTool, GUARDED } from './device-kinds.ts';
+import { DEVICE_KINDS, type DeviceKind, deviceTool, GUARDED, routineTool } from './device-kinds.ts';
 import { Draw } from './draw.ts';
 import { checkAnswer } from './invariants/answer-invariants.ts';
 import type { Attempt, GivenToken } from './ledger.ts';
@@ -100,10 +100,11 @@ export class SimulatedAgent {
     const timeoutMs = Math.round(this.draw.chance(0.3) ? this.draw.between(200, 3_000) : 20_000);
     const entry = this.draw.chance(0.8) ? this.plan.home : this.draw.pick(this.#world.machines);
     this.#calls += 1;
-    const params = canonicalJson({ value: this.draw.index(100) });
+    const isRoutine = kind === GUARDED && this.draw.chance(0.3);
+    const params = isRoutine ? '{}' : canonicalJson({ value: this.draw.index(100) });
     const isJob = this.draw.chance(kind === GUARDED ? 0.3 : 0.1);
     const call = {
-      tool: deviceTool(kind, machine.name),
+      tool: isRoutine ? routineTool(machine.name) : deviceTool(kind, machine.name),
       params,
       key: `${this.plan.name}-${this.#calls}`,
       timeoutMs,

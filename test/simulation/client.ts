@@ -42,8 +42,9 @@ export class SimulatedClient {
     });
     this.#at(machine, () => {
       onArrival?.();
+      const { process } = machine;
       void machine.ask({ ...request, signal: left.signal }).then(
-        (answer) => this.#deliver(() => resolve(answer)),
+        (answer) => process.isAlive && this.#deliver(() => resolve(answer)),
         () => undefined,
       );
     });

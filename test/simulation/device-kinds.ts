@@ -11,6 +11,11 @@ export function deviceTool(kind: DeviceKind, machine: string): string {
   return `sim:${kind}_${machine.replaceAll('-', '_')}`;
 }
 
+/** Name of the tool of steps that an agent has made on a machine. */
+export function routineTool(machine: string): string {
+  return `agent:routine_${machine.replaceAll('-', '_')}`;
+}
+
 /** The kind of device that a tool controls. */
 export function kindOf({ tool }: { readonly tool: string }): string {
   return tool.replace(/^sim:|_.*$/g, '');

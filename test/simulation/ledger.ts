@@ -63,6 +63,13 @@ export interface Effect {
   readonly agent: string;
 }
 
+/** A step that a person has seen. Those that happened are taken out. */
+export interface ShownStep {
+  readonly tool: string;
+  readonly params: string;
+  isDone: boolean;
+}
+
 /** A person's approval that a hub has accepted. */
 interface GivenApproval {
   readonly id: string;
@@ -70,18 +77,22 @@ interface GivenApproval {
   readonly agent: string;
   readonly tool: string;
   readonly params: string;
+  /** The steps that were shown, each of which may happen once. */
+  readonly steps?: readonly ShownStep[];
   /** The job that it is for, if it is for one alone. */
   readonly job?: string;
   /** When the person got the answer of the hub; undefined as long as that has not come. Milliseconds of the world. */
   answeredMs?: number;
-  isUsed: boolean;
+  /** Trace of the call for which it was used. */
+  usedBy?: string;
 }
 
 /** A call for which an approval is looked for. */
-type ApprovedCall = Pick<GivenApproval, 'machine' | 'agent' | 'tool' | 'params'> & {
-  readonly attempt: Pick<Attempt, 'waits' | 'jobId' | 'timeoutMs'>;
-  readonly atMs: number;
-};
+interface ApprovedCall {
+  readonly agent: string;
+  readonly attempt: Attempt;
+  readonly effect: Effect;
+}
 
 /** An approval can be used for so long (docs/approvals.md), in milliseconds. */
 const USABLE_MS = 600_000;
@@ -161,30 +172,38 @@ export class Ledger {
   }
 
   /** Returns the approval, which counts from now on. */
-  approve(approval: Omit<GivenApproval, 'isUsed'>): GivenApproval {
-    const given = { ...approval, isUsed: false };
-    this.approvals.push(given);
-    return given;
+  approve(approval: GivenApproval): GivenApproval {
+    this.approvals.push(approval);
+    return approval;
   }
 
   /** Takes an approval of exactly this call that was not used before; undefined if there is none. */
   useApproval(call: ApprovedCall): string | undefined {
-    const found = this.approvals.find((approval) => !approval.isUsed && isFor(approval, call) && !this.#hasEnded(approval, call));
-    if (found) found.isUsed = true;
+    const found = this.approvals.find((approval) => isFor(approval, call) && !this.#hasEnded(approval, call));
+    const step = found?.steps?.find((one) => isNext(one, call));
+    if (step) step.isDone = true;
+    // An approval serves one call, which has one trace.
+    if (found) found.usedBy = call.attempt.trace;
     return found?.id;
   }
 
   /** Returns whether an approval can be used no more. Its end is known only as well as the clock of the hub. */
-  #hasEnded({ answeredMs = Number.POSITIVE_INFINITY, machine }: GivenApproval, { atMs, attempt }: ApprovedCall): boolean {
+  #hasEnded({ answeredMs = Number.POSITIVE_INFINITY, machine }: GivenApproval, { effect, attempt }: ApprovedCall): boolean {
     const isClockRight = (this.wrongClocks.get(machine) ?? Number.NEGATIVE_INFINITY) < answeredMs - USABLE_MS;
-    return isClockRight && atMs > answeredMs + USABLE_MS + attempt.timeoutMs;
+    return isClockRight && effect.atMs > answeredMs + USABLE_MS + attempt.timeoutMs;
   }
 }
 
-function isFor(approval: GivenApproval, call: ApprovedCall): boolean {
-  const isSameCall = approval.machine === call.machine && approval.tool === call.tool && approval.params === call.params;
-  const isForJob = approval.job === undefined || (call.attempt.waits && (call.attempt.jobId ?? approval.job) === approval.job);
-  return isSameCall && isForJob && approval.agent === call.agent;
+function isFor({ machine, agent, tool, params, steps, job, usedBy }: GivenApproval, call: ApprovedCall): boolean {
+  const { attempt, effect } = call;
+  const isSameCall = machine === effect.machine && tool === attempt.tool && params === attempt.params && agent === call.agent;
+  const isForJob = job === undefined || (attempt.waits && (attempt.jobId ?? job) === job);
+  const isUnused = steps ? (usedBy ?? attempt.trace) === attempt.trace && steps.some((step) => isNext(step, call)) : usedBy === undefined;
+  return isSameCall && isForJob && isUnused;
+}
+
+function isNext({ isDone, tool, params }: ShownStep, { effect }: ApprovedCall): boolean {
+  return !isDone && tool === effect.tool && params === effect.params;
 }
 
 function doneKey({ agent, key, tool, params }: Attempt): string {

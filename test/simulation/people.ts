@@ -1,10 +1,12 @@
 import { readApproverKey, signedDecision } from '../../src/cli/identity/approver-key.ts';
 import { canonicalJson } from '../../src/codec/canonical-json.ts';
 import { generatePrivateKey, rawPublicKey } from '../../src/codec/public-key.ts';
+import type { JsonObject } from '../../src/core/json.ts';
 import type { SimulatedAgent } from './agents.ts';
 import { SimulatedClient } from './client.ts';
 import { DEVICE_KINDS } from './device-kinds.ts';
 import { Draw } from './draw.ts';
+import { checkShown } from './invariants/shown-invariants.ts';
 import type { GivenToken } from './ledger.ts';
 import type { SimulatedMachine } from './simulated-machine.ts';
 import { SimulatedProcess } from './simulated-process.ts';
@@ -60,13 +62,14 @@ export class SimulatedOwner {
     if (this.#draw.chance(0.1)) return;
     const decision = this.#draw.chance(0.8) ? 'approve' : 'deny';
     const body = signedDecision(request, { decision, person: 'owner', key: readApproverKey(this.#machine.ownerKeyFile) });
-    const { approval_id: id, agent_id: agent, tool, params, job_id: job } = request;
+    const { approval_id: id, agent_id: agent, tool, params, runs, job_id: job } = request;
+    this.#world.guard(() => checkShown(this.#machine, request));
     const shown = {
       id,
       machine: this.#machine.name,
       agent,
-      tool: tool.replace(/@.*/, ''),
-      params: canonicalJson(params),
+      ...shownCall({ tool, params }),
+      ...(runs?.steps && { steps: runs.steps.map((step: Shown) => ({ ...shownCall(step), isDone: false })) }),
       ...(job && { job }),
     };
     await this.#replay(id);
@@ -142,4 +145,14 @@ export class SimulatedOwner {
     const answer = await this.#client.send(this.#machine, { path, token: this.#machine.ownerToken, body, timeoutMs: TIMEOUT_MS });
     return answer?.body;
   }
+}
+
+interface Shown {
+  readonly tool: string;
+  readonly params: JsonObject;
+}
+
+/** A call as a request shows it, without the version of its tool. */
+function shownCall({ tool, params }: Shown): { readonly tool: string; readonly params: string } {
+  return { tool: tool.replace(/@.*/, ''), params: canonicalJson(params) };
 }

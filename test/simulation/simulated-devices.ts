@@ -37,7 +37,8 @@ function toolOf(kind: DeviceKind, parts: DeviceParts): RegisteredTool {
   const definition = normalizeDefinition({
     name: name.slice('sim:'.length),
     namespace: 'sim',
-    description: `Sends a command to the ${kind} of ${parts.machine}`,
+    // Other hubs take it from a member of the mesh, who may have written anything.
+    description: `Sends a command to the ${kind}\u200b of \u202e${parts.machine}`,
     parameters: { type: 'object', properties: { value: { type: 'integer', description: 'What it is set to' } }, required: ['value'] },
     requires: { permissions: [permission] },
     execution: { side_effects: true, idempotent: kind === REPEATABLE, timeout_ms: 30_000, async_allowed: true },

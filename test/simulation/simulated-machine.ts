@@ -219,7 +219,7 @@ export class SimulatedMachine {
     return {
       mesh: { discovery: false, name: this.name },
       sensors: { sysfs: join(this.stateDir, '../sys') },
-      tools: { dynamic_registration: true },
+      tools: { dynamic_registration: true, allowed_permissions: ['*'] },
       clock: { trust: 'always' },
     };
   }

@@ -57,7 +57,7 @@ function childOf(leaf: TokenClaims, draw: Draw, more: Partial<TokenClaims>): Tok
 }
 
 /** Returns the token with a change that nobody could sign, made from it and from tokens of others. */
-export function tampered({ text }: GivenToken, others: readonly GivenToken[], draw: Draw): TamperedToken {
+export function tampered({ text, key }: GivenToken, others: readonly GivenToken[], draw: Draw): TamperedToken {
   const leaf = leafOf(text);
   const own = generatePrivateKey();
   const other = others.length > 0 ? draw.pick(others) : undefined;
@@ -88,7 +88,11 @@ export function tampered({ text }: GivenToken, others: readonly GivenToken[], dr
       forbidden: 'it was bound to a key of nobody',
     }),
     () => ({ text: joined([...linksOf(text), ...linksOf(other?.text ?? text)]) + seal, forbidden: 'it has links of two tokens' }),
-    () => ({ text: joined(linksOf(text).toReversed()) + (other?.text ?? '.x').replace(/^.*\./, '.'), forbidden: 'it has another seal' }),
+    // A token that is bound to a key of its agent needs no seal.
+    () =>
+      key
+        ? { text: joined(linksOf(text).slice(1)), forbidden: 'it has no link' }
+        : { text: unsealed(text) + (other?.text ?? '.x').replace(/^.*\./, '.'), forbidden: 'it has another seal' },
   ];
   return draw.pick(ways)();
 }

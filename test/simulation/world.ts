@@ -16,6 +16,7 @@ import { EFFECT_INVARIANTS } from './invariants/effect-invariants.ts';
 import { checkGrowth } from './invariants/growth-invariants.ts';
 import { checkMesh } from './invariants/mesh-invariants.ts';
 import { type Effect, Ledger } from './ledger.ts';
+import { SimulatedMaker } from './makers.ts';
 import { SimulatedOwner } from './people.ts';
 import { changeRules } from './rules.ts';
 import { type DeviceMood, deviceTools } from './simulated-devices.ts';
@@ -198,6 +199,7 @@ export class World {
       new SimulatedAutomation(this, machine, this.#seedOf(`automation of ${machine.name}`)).start();
       const home = this.#homes.get(machine.name);
       if (home) new SimulatedHousehold(this, machine, { home, seed: this.#seedOf(`household of ${machine.name}`) }).start();
+      new SimulatedMaker(this, machine, this.#seedOf(`maker of ${machine.name}`)).start();
       this.#process.run(() => void changeRules(this, machine, new Draw(this.#process.random)));
     }
     this.#process.run(() => void breakThings(this, new Draw(this.#process.random)));

@@ -5,7 +5,7 @@ import type { Attempt, Ledger } from '../ledger.ts';
 /** Answers with which a call may have had an effect. After all others it has none (docs/errors.md). */
 const MAY_HAVE_ACTED = /^(?:success|lost|OUTCOME_UNKNOWN|CANCELLED)$/;
 /** The same for a call that may be repeated. */
-const REPEATABLE_MAY_HAVE_ACTED = /^(?:TIMEOUT|NODE_UNAVAILABLE)$/;
+const REPEATABLE_MAY_HAVE_ACTED = /^(?:TIMEOUT|NODE_UNAVAILABLE|NO_CAPABLE_NODE)$/;
 const JOB = /^job (?:(succeeded)|failed (\w+)|.*)$/;
 
 /** Checks that what an agent was answered is what happened. Throws BrokenInvariant. */

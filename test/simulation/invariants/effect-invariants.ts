@@ -1,6 +1,6 @@
-import { TOKEN_SKEW_MS } from '../../../src/core/auth/principal.ts';
+import { foreignAgentId, TOKEN_SKEW_MS } from '../../../src/core/auth/principal.ts';
 import { BrokenInvariant } from '../broken-invariant.ts';
-import { GUARDED, kindOf, REPEATABLE } from '../device-kinds.ts';
+import { GUARDED, kindOf, REPEATABLE, routineTool } from '../device-kinds.ts';
 import { type Attempt, type Effect, type Ledger, revokedMsOf } from '../ledger.ts';
 import { checkAfterAnswer } from './answer-invariants.ts';
 
@@ -36,6 +36,8 @@ export const EFFECT_INVARIANTS: Readonly<Record<string, (facts: EffectFacts) => 
     if (attempt.forbidden !== undefined) fail('nothing forbidden happens', { effect, attempt }, attempt.forbidden);
   },
   'an effect is what was asked for': ({ effect, attempt }) => {
+    // The steps of a tool are those that people have approved.
+    if (isStep({ effect, attempt })) return;
     const isSame = effect.tool === attempt.tool && effect.params === attempt.params;
     if (!isSame) fail('an effect is what was asked for', { effect, attempt }, `${effect.tool} ${effect.params} was done`);
   },
@@ -84,14 +86,18 @@ export const EFFECT_INVARIANTS: Readonly<Record<string, (facts: EffectFacts) => 
       fail('rules hold', { effect, attempt }, `a rule has forbidden it since ${ban.fromMs} ms`);
   },
   'an approval is used once, for exactly what was approved': ({ ledger, effect, attempt, hubIdOf }) => {
-    if (kindOf(effect) !== GUARDED) return;
-    const { machine, tool, params } = effect;
+    if (kindOf(effect) !== GUARDED && !isStep({ effect, attempt })) return;
     const { agent: name, token } = attempt;
-    const agent = token.issuer === machine ? name : `${name}@${hubIdOf(token.issuer)}`;
-    const used = ledger.useApproval({ machine, agent, tool, params, attempt, atMs: effect.atMs });
+    const agent = token.issuer === effect.machine ? name : foreignAgentId(name, hubIdOf(token.issuer));
+    const used = ledger.useApproval({ agent, attempt, effect });
     if (used === undefined) fail('nothing dangerous happens without approval', { effect, attempt }, `nobody approved it for ${agent}`);
   },
 };
+
+/** Returns whether the effect is of a step of the tool that was called. */
+function isStep({ effect, attempt }: Pick<EffectFacts, 'effect' | 'attempt'>): boolean {
+  return attempt.tool === routineTool(effect.machine);
+}
 
 function fail(
   invariant: string,
