@@ -239,7 +239,7 @@ async function openTokens(
   const { hubId } = hub;
   const meshId = () => mesh.meshId();
   const issuers = trustedIssuers({ hub, mesh });
-  const revocations = new RevocationList({ hub, issuers, store, time, logger });
+  const revocations = new RevocationList({ hub, issuers, store, clock, time, logger });
   await stack.start(revocations);
   const replays = new ReplayCache({ store, time });
   await stack.start(replays);

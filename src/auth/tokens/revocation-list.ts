@@ -15,6 +15,8 @@ const TOKEN_ID_BYTES = 16;
 const TOKEN_ID = /^[0-9a-f]{32}$/;
 /** Time for which a revocation is stored after the token's expiry: the permitted clock skew and a margin. */
 const KEPT_AFTER_END_MS = 300_000;
+/** Milliseconds until the next attempt to write what the disk refused. */
+const WRITE_AGAIN_MS = 30_000;
 
 /** Largest number of stored revocations by each of the other hubs, so that no hub can fill the disk. */
 const MAX_OF_OTHER_HUB = 4_096;
@@ -37,7 +39,7 @@ interface Revocation {
   readonly expiresAt: number;
 }
 
-interface RevocationCollaborators extends Pick<HubContext, 'logger' | 'store' | 'time'> {
+interface RevocationCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'store' | 'time'> {
   readonly hub: { readonly hubId: string; readonly privateKey: KeyObject };
   readonly issuers: TrustedIssuers;
 }
@@ -51,9 +53,12 @@ export class RevocationList implements Service {
   readonly #ports: RevocationCollaborators;
   /** Expiry of each revocation in seconds since 1970, by token id and then by revoking hub. */
   readonly #revoked = new Map<string, Map<string, number>>();
-  /** Store keys of revocations that could not be written to the disk. */
+  /** All statements by their key in the store. Neighbours ask for them all the time, so they are not read from the disk for that. */
+  readonly #statements = new Map<string, Uint8Array>();
+  /** Store keys of revocations that could not be written to the disk yet. */
   readonly #unwritten = new Set<string>();
   readonly #listeners = new Set<(tokenId: string, issuer: string) => void>();
+  #cancelWrite: (() => void) | undefined;
 
   constructor(ports: RevocationCollaborators) {
     this.#ports = ports;
@@ -63,8 +68,10 @@ export class RevocationList implements Service {
   async start(): Promise<void> {
     for (const { key, value } of this.#ports.store.entries(SPACE)) {
       const [tokenId = '', issuer = this.#ports.hub.hubId] = key.split('.');
+      const statement = Buffer.from(String(value), 'base64url');
+      this.#statements.set(key, statement);
       try {
-        this.#note(tokenId, issuer, this.#readKept(Buffer.from(String(value), 'base64url')).expiresAt);
+        this.#note(tokenId, issuer, this.#readKept(statement).expiresAt);
       } catch (error) {
         // The statement is damaged, but the store key has the token's id. The token stays revoked, which is the safer mistake.
         this.#note(tokenId, issuer, Number.MAX_SAFE_INTEGER);
@@ -76,28 +83,37 @@ export class RevocationList implements Service {
 
   /**
    * Revokes a token and its descendants at once and permanently. Returns false if it was already revoked. Throws VALIDATION_ERROR unless
-   * the id is 32 hex digits. If the write fails, throws STORAGE_FAILED, but the token stays revoked until the hub stops.
+   * the id is 32 hex digits. If the write fails, throws STORAGE_FAILED, but the token stays revoked, and the hub tries again to write.
    */
   revoke(tokenId: string, expiresAtMs: number): boolean {
     if (!TOKEN_ID.test(tokenId)) throw new AtmoError('VALIDATION_ERROR', 'The id of a token is 32 hexadecimal digits in lower case');
     const revocation = { issuer: this.#ports.hub.hubId, tokenId, expiresAt: Math.ceil(expiresAtMs / 1000) };
-    return !this.#isWritten(revocation) && this.#add(revocation, sign(revocation, this.#ports.hub.privateKey));
+    if (this.#isWritten(revocation)) return false;
+    if (!this.#add(revocation, sign(revocation, this.#ports.hub.privateKey))) return false;
+    this.#write(this.#keyOf(revocation));
+    return true;
   }
 
   /**
    * Adds a statement of a trusted hub. Returns false if the list already has it. Throws VALIDATION_ERROR if the statement is malformed, is
    * not signed by a trusted hub, or names a later expiry than any token can have. Throws RESOURCE_EXCEEDED if the list has the maximum
-   * number of statements by that hub.
+   * number of statements by that hub. If the disk refuses it, the statement counts all the same, and the hub tries again to write it.
    */
   merge(statement: Uint8Array): boolean {
     const revocation = this.#read(statement);
-    if (this.#isWritten(revocation)) return false;
+    if (this.#isKnown(revocation)) return false;
     if (revocation.issuer !== this.#ports.hub.hubId) this.#requireBounds(revocation);
-    return this.#add(revocation, statement);
+    if (!this.#add(revocation, statement)) return false;
+    try {
+      this.#write(this.#keyOf(revocation));
+    } catch (error) {
+      this.#ports.logger.warn('revocation.not_written', { token_id: revocation.tokenId, problem: toAtmoError(error).message });
+    }
+    return true;
   }
 
   statements(): readonly Uint8Array[] {
-    return this.#ports.store.entries(SPACE).map(({ value }) => Buffer.from(String(value), 'base64url'));
+    return [...this.#statements.values()];
   }
 
   /** Returns the id of the first revoked link in the token's chain. Revocations by hubs that may not revoke the link are ignored. */
@@ -115,6 +131,7 @@ export class RevocationList implements Service {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#cancelWrite?.();
     this.#listeners.clear();
   }
 
@@ -131,19 +148,42 @@ export class RevocationList implements Service {
     throw new AtmoError('RESOURCE_EXCEEDED', `${issuer} has ended ${known} tokens; no more are remembered until some of them expire`);
   }
 
+  /** Adds a revocation, which still has to be written. Returns false if its token has expired. */
   #add(revocation: Revocation, statement: Uint8Array): boolean {
     const { tokenId, issuer, expiresAt } = revocation;
     const key = this.#keyOf(revocation);
     this.#deleteEnded();
     if (this.#isOver(expiresAt)) return false;
+    const isNew = !this.#isKnown(revocation);
     this.#note(tokenId, issuer, expiresAt);
+    this.#statements.set(key, Uint8Array.from(statement));
     this.#unwritten.add(key);
-    // The listeners are called before the write, so that the revocation takes effect even if the disk is full.
-    for (const listener of this.#listeners) this.#notify(listener, revocation);
-    // No time to live is set: the store measures it by the machine's clock, and a wrong clock could end a revocation too early.
-    this.#ports.store.set(SPACE, key, Buffer.from(statement).toString('base64url'));
-    this.#unwritten.delete(key);
+    // The listeners are called before the write, so that the revocation takes effect even if the disk is full. They are called once, since
+    // one of them has the neighbours send their statements.
+    if (isNew) for (const listener of this.#listeners) this.#notify(listener, revocation);
     return true;
+  }
+
+  /** Writes a statement. Throws STORAGE_FAILED if the disk refuses; the hub tries again later. */
+  #write(key: string): void {
+    const statement = this.#statements.get(key);
+    try {
+      // No time to live is set: the store measures it by the machine's clock, and a wrong clock could end a revocation too early.
+      if (statement) this.#ports.store.set(SPACE, key, Buffer.from(statement).toString('base64url'));
+      this.#unwritten.delete(key);
+    } catch (error) {
+      this.#cancelWrite ??= this.#ports.clock.after(WRITE_AGAIN_MS, () => this.#writeAgain());
+      throw error;
+    }
+  }
+
+  #writeAgain(): void {
+    this.#cancelWrite = undefined;
+    try {
+      for (const key of this.#unwritten) this.#write(key);
+    } catch {
+      // The hub was told about the disk when the first write failed, and the next attempt is planned.
+    }
   }
 
   #note(tokenId: string, issuer: string, expiresAt: number): void {
@@ -151,9 +191,12 @@ export class RevocationList implements Service {
     this.#revoked.set(tokenId, byIssuer.set(issuer, expiresAt));
   }
 
+  #isKnown({ tokenId, issuer }: Revocation): boolean {
+    return this.#revoked.get(tokenId)?.has(issuer) ?? false;
+  }
+
   #isWritten(revocation: Revocation): boolean {
-    const isKnown = this.#revoked.get(revocation.tokenId)?.has(revocation.issuer) ?? false;
-    return isKnown && !this.#unwritten.has(this.#keyOf(revocation));
+    return this.#isKnown(revocation) && !this.#unwritten.has(this.#keyOf(revocation));
   }
 
   #keyOf({ tokenId, issuer }: Pick<Revocation, 'tokenId' | 'issuer'>): string {
@@ -175,7 +218,10 @@ export class RevocationList implements Service {
     for (const [tokenId, byIssuer] of this.#revoked) {
       for (const [issuer, expiresAt] of byIssuer) {
         if (!this.#isOver(expiresAt)) continue;
-        this.#ports.store.delete(SPACE, this.#keyOf({ tokenId, issuer }));
+        const key = this.#keyOf({ tokenId, issuer });
+        this.#ports.store.delete(SPACE, key);
+        this.#statements.delete(key);
+        this.#unwritten.delete(key);
         byIssuer.delete(issuer);
       }
       if (byIssuer.size === 0) this.#revoked.delete(tokenId);

@@ -43,8 +43,9 @@ describe('the revocation list', () => {
     first.clock.advance(HOUR_MS + 60_000);
     expect((await tokenServices(first)).revocations.firstRevoked(tokenOf(ID))).toBe(ID);
     first.clock.advance(300_000);
-    expect((await tokenServices(first)).revocations.firstRevoked(tokenOf(ID))).toBeUndefined();
-    expect(first.revocations.statements()).toEqual([]);
+    const last = await tokenServices(first);
+    expect(last.revocations.firstRevoked(tokenOf(ID))).toBeUndefined();
+    expect([last.revocations.statements(), first.store.entries('access.revocations')]).toEqual([[], []]);
   });
 
   test('holds over a restart on a board whose clock stood in 1970 when the token was revoked', async () => {
@@ -53,7 +54,7 @@ describe('the revocation list', () => {
     const trusted = { isTrusted: false, nowMs: Date.UTC(2026, 0, 1) };
     const time = { now: () => trusted.nowMs, isTrusted: () => trusted.isTrusted };
     const { hub, issuers } = await tokenServices();
-    const parts = { hub, issuers, store, time, logger: silentLogger };
+    const parts = { hub, issuers, store, clock: machine, time, logger: silentLogger };
     const before = new RevocationList(parts);
     before.revoke(ID, trusted.nowMs + HOUR_MS);
     // The network tells the time: the machine's clock jumps by 56 years.
@@ -68,28 +69,44 @@ describe('the revocation list', () => {
     const { hub, issuers, store } = await tokenServices();
     const clock = { isTrusted: true, nowMs: Date.UTC(2026, 0, 1) };
     const time = { now: () => clock.nowMs, isTrusted: () => clock.isTrusted };
-    const list = new RevocationList({ hub, issuers, store, time, logger: silentLogger });
+    const list = new RevocationList({ hub, issuers, store, clock: new ManualClock(), time, logger: silentLogger });
     list.revoke(ID, clock.nowMs + HOUR_MS);
     Object.assign(clock, { isTrusted: false, nowMs: clock.nowMs + 24 * HOUR_MS });
     list.revoke('ff'.repeat(16), clock.nowMs + HOUR_MS);
     expect(list.firstRevoked(tokenOf(ID))).toBe(ID);
   });
 
-  test('what cannot be written has ended all the same, until the hub stops; said again, it is written', async () => {
+  test('what cannot be written has ended all the same, and goes on to others; said again, it is written', async () => {
     const { store, hub, issuers, time, clock } = await tokenServices();
     const set = store.set.bind(store);
-    const revocations = new RevocationList({ hub, issuers, store, time, logger: silentLogger });
+    const revocations = new RevocationList({ hub, issuers, store, clock, time, logger: silentLogger });
     const heard: string[] = [];
     revocations.onRevoked((id) => heard.push(id));
     store.set = () => {
       throw new Error('disk full');
     };
     expect(() => revocations.revoke(ID, clock.now() + HOUR_MS)).toThrow('disk full');
-    expect([revocations.firstRevoked(tokenOf(ID)), heard, revocations.statements()]).toEqual([ID, [ID], []]);
+    expect([revocations.firstRevoked(tokenOf(ID)), heard, revocations.statements().length]).toEqual([ID, [ID], 1]);
+    expect(() => revocations.revoke(ID, clock.now() + HOUR_MS)).toThrow('disk full');
     store.set = set;
     expect(revocations.revoke(ID, clock.now() + HOUR_MS)).toBe(true);
     expect(revocations.revoke(ID, clock.now() + HOUR_MS)).toBe(false);
-    expect(revocations.statements()).toHaveLength(1);
+    expect([revocations.statements().length, store.entries('access.revocations').length, heard]).toEqual([1, 1, [ID]]);
+  });
+
+  test('what the disk refused is written as soon as it takes writes again', async () => {
+    const { store, hub, issuers, time, clock } = await tokenServices();
+    const set = store.set.bind(store);
+    const revocations = new RevocationList({ hub, issuers, store, clock, time, logger: silentLogger });
+    store.set = () => {
+      throw new Error('disk full');
+    };
+    expect(() => revocations.revoke(ID, clock.now() + HOUR_MS)).toThrow('disk full');
+    clock.advance(60_000);
+    store.set = set;
+    expect(store.entries('access.revocations')).toEqual([]);
+    clock.advance(30_000);
+    expect(store.entries('access.revocations').map(({ key }) => key)).toEqual([ID]);
   });
 
   test('a damaged entry still ends the token that it was about', async () => {
@@ -112,6 +129,22 @@ describe('merging lists', () => {
       Buffer.from(statement).toString('hex'),
     ]);
     expect((await tokenServices(setup)).revocations.firstRevoked({ ...tokenOf(ID), issuer: other.hub.hubId })).toBe(ID);
+  });
+
+  test('a full disk neither keeps a statement of another hub from counting nor has the neighbours send it without end', async () => {
+    const other = await tokenServices();
+    const setup = await tokenServices();
+    setup.issuers.set(other.hub.hubId, other.hub.publicKey);
+    other.revocations.revoke(ID, other.clock.now() + HOUR_MS);
+    const [statement = new Uint8Array()] = other.revocations.statements();
+    const spread: string[] = [];
+    setup.revocations.onRevoked((id) => spread.push(id));
+    setup.store.set = () => {
+      throw new Error('disk full');
+    };
+    expect([setup.revocations.merge(statement), setup.revocations.merge(statement)]).toEqual([true, false]);
+    expect([spread, setup.revocations.statements().length]).toEqual([[ID], 1]);
+    expect(setup.revocations.firstRevoked({ ...tokenOf(ID), issuer: other.hub.hubId })).toBe(ID);
   });
 
   test.each<[string, (setup: Awaited<ReturnType<typeof tokenServices>>) => Uint8Array]>([

@@ -40,7 +40,7 @@ export async function tokenServices(options: FixtureOptions = {}) {
   const events = new EventBus('test', clock);
   const heard: HubEvent[] = [];
   events.listen((event) => heard.push(event));
-  const revocations = new RevocationList({ hub, issuers, store, time, logger: silentLogger });
+  const revocations = new RevocationList({ hub, issuers, store, clock, time, logger: silentLogger });
   await revocations.start();
   const mesh = { meshId: () => options.meshId };
   const verifier = new TokenVerifier({ issuers, revocations, time, onIssuedAt: () => {} }, { hubId: hub.hubId, ...mesh });
