@@ -22,6 +22,7 @@ const TAG_BYTES = 16;
 
 interface OpenHubKey {
   readonly privateKey: KeyObject;
+  readonly hubId: HubId;
   readonly publicKey: string;
   readonly sealKey: Uint8Array;
   readonly encryptionKey: Uint8Array;
@@ -43,9 +44,11 @@ export class HubKey implements Service {
    */
   async start(): Promise<void> {
     const privateKey = openKeyFile({ path: this.#path, endsWithIt: 'every token that this hub issued', onRepaired: this.#onRepaired });
+    const publicKey = rawPublicKey(privateKey);
     this.#open = {
       privateKey,
-      publicKey: rawPublicKey(privateKey),
+      hubId: hubIdOf(publicKey),
+      publicKey,
       sealKey: derivedKey(privateKey, SEAL_CONTEXT),
       encryptionKey: derivedKey(privateKey, ENCRYPTION_CONTEXT),
     };
@@ -53,7 +56,7 @@ export class HubKey implements Service {
 
   /** Returns `hub-` and the first 16 hex digits of the SHA-256 of the raw public key. */
   get hubId(): HubId {
-    return hubIdOf(this.publicKey);
+    return this.#started().hubId;
   }
 
   /** Returns the raw public key: 32 bytes in base64url. */

@@ -57,7 +57,7 @@ export function pointerKeys(pointer: string): readonly string[] {
 
 /** Returns a key as a segment of a JSON Pointer, escaped by RFC 6901 §3. */
 export function pointerSegment(key: string): string {
-  return key.replaceAll('~', '~0').replaceAll('/', '~1');
+  return /[~/]/.test(key) ? key.replaceAll('~', '~0').replaceAll('/', '~1') : key;
 }
 
 /** Returns the JSON Pointer to what a path of keys leads to. */

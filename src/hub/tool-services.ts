@@ -34,7 +34,7 @@ import type { AreaAliases } from '../tools/names/resolve-names.ts';
 import { CapabilityCatalogue } from '../tools/registry/capability-catalogue.ts';
 import { ToolDirectory } from '../tools/registry/tool-directory.ts';
 import { emitToolChanges, ToolRegistry } from '../tools/registry/tool-registry.ts';
-import { SchemaValidator } from '../tools/schema/schema-validator.ts';
+import { type SchemaValidator, sharedValidator } from '../tools/schema/schema-validator.ts';
 import type { Auth } from './auth.ts';
 import { databaseCopies } from './backups.ts';
 import { GPU, hasGpu, NetworkRoutes, OWN_CAPABILITIES } from './capabilities.ts';
@@ -74,7 +74,7 @@ export async function openToolServices(
   stack: ServiceStack,
 ): Promise<ToolServices> {
   const { auth, store, clock, logger, events } = collaborators;
-  const validator = new SchemaValidator();
+  const validator = sharedValidator;
   const registry = new ToolRegistry({ validator }, { onWarning: config.tools.refusesUndescribed ? 'error' : 'keep' });
   const meshProxy = new MeshProxy(collaborators.mesh);
   const capabilities = new CapabilityCatalogue(registry);

@@ -14,7 +14,7 @@ const SPACE = 'notices.approvals';
 const RISKS: readonly Risk[] = ['none', 'low', 'medium', 'dangerous'];
 
 interface ApprovalNoticeCollaborators extends Pick<HubContext, 'clock' | 'store' | 'logger' | 'events'> {
-  readonly approvals: Pick<ApprovalService, 'list'>;
+  readonly approvals: Pick<ApprovalService, 'list' | 'get'>;
   readonly notices: Pick<NoticeStore, 'open'>;
   readonly publisher: NoticePublisher;
   /** Returns the name of another hub; undefined if it is not known. */
@@ -62,8 +62,8 @@ export class ApprovalNotices implements Service {
   }
 
   #announce(approvalId: string): void {
-    const view = this.#open().find((open) => open.view.approval_id === approvalId)?.view;
-    if (!view) return;
+    const view = this.#collaborators.approvals.get(approvalId)?.view;
+    if (view?.state !== 'pending') return;
     try {
       this.#publish(view);
     } catch {
@@ -97,7 +97,7 @@ export class ApprovalNotices implements Service {
   }
 
   #isOpen(approvalIds: readonly string[]): boolean {
-    return this.#open().some(({ view }) => approvalIds.includes(view.approval_id));
+    return approvalIds.some((id) => this.#collaborators.approvals.get(id)?.view.state === 'pending');
   }
 
   /** Ends the notices about requests of which none is open any more. */

@@ -3,6 +3,7 @@ import { type Document, isDocument, isMap, isNode, isScalar, LineCounter, string
 import { nearestTexts } from '../edit-distance.ts';
 import { AtmoError } from '../errors.ts';
 import { isJsonObject, type Json, type JsonSchema, pointerKeys, valueAt } from '../json.ts';
+import { oncePerText } from '../lifecycle.ts';
 import { escapeAllHidden, WRITTEN_LINE } from '../untrusted-text.ts';
 import { boundedDocument, type YamlBounds } from './bounded-yaml.ts';
 
@@ -12,7 +13,7 @@ const OWN_FILE: YamlBounds = { maxTokens: Number.POSITIVE_INFINITY };
 /** Parses YAML (or JSON), checks it against a JSON Schema and fills in defaults. Throws CONFIG_INVALID with file, line and mistake. */
 export function parseCheckedYaml(text: string, file: string, schema: JsonSchema): unknown {
   const { document, lines, value } = parsed(text, file, OWN_FILE);
-  const validate = new Ajv2020(OPTIONS).compile(relevantSchema(schema, value));
+  const validate = validatorOf(JSON.stringify(relevantSchema(schema, value)));
   if (validate(value)) return value;
   const [error] = validate.errors ?? [];
   if (error === undefined) throw invalid(file, 1, 'the file is not allowed');
@@ -89,6 +90,9 @@ const OPTIONS = {
   // A pattern cannot tell every text that `new URL` throws at, such as one with the port 65536.
   formats: { uri: URL.canParse },
 } as const;
+
+/** The rules are read at each change of their file, mostly with the same keys. Compiling takes longer than everything else about a file. */
+const validatorOf = oncePerText((schema) => new Ajv2020(OPTIONS).compile(JSON.parse(schema) as JsonSchema), { maxKept: 8 });
 
 /** Returns a message for a missing key; undefined for other errors. The message also names an unknown key, as a likely misspelling. */
 function missingKey({ params, data, parentSchema }: ErrorObject, path: readonly string[]): string | undefined {

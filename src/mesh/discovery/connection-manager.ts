@@ -136,12 +136,9 @@ export class ConnectionManager implements Service {
     const proven = this.#addresses.proven();
     const all = this.#addresses.all();
     const reachable = [...all].filter((id) => (this.#diallers.get(id)?.failures ?? 0) < UNREACHABLE_AFTER_FAILURES);
-    return new Set([
-      ...selectNeighbours(self, proven),
-      ...selectNeighbours(self, all),
-      ...selectNeighbours(self, reachable),
-      ...this.#addresses.configured(),
-    ]);
+    // Mostly the three are the same hubs.
+    const further = [...(all.size > proven.size ? [all] : []), ...(reachable.length < all.size ? [reachable] : [])];
+    return new Set([...[proven, ...further].flatMap((hubs) => [...selectNeighbours(self, hubs)]), ...this.#addresses.configured()]);
   }
 
   #onSighting(sighting: ReturnType<typeof hubSighting>): void {

@@ -1,4 +1,5 @@
 import type { CallWords } from '../../core/devices/call-words.ts';
+import { oncePerText } from '../../core/lifecycle.ts';
 import type { NoticeWords } from '../../core/notices.ts';
 
 /** The titles of one kind of agents, or of automations. */
@@ -107,7 +108,11 @@ export function clockTime(atMs: number): string {
   return new Date(atMs).toTimeString().slice(0, 5);
 }
 
+const dayFormatOf = oncePerText((locale) => new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'long', year: 'numeric' }), {
+  maxKept: 4,
+});
+
 /** Returns the day in the zone of the machine, such as `1 May 2026` for `en-GB`. */
 export function dateText(atMs: number, locale: string): string {
-  return new Date(atMs).toLocaleDateString(locale, { day: 'numeric', month: 'long', year: 'numeric' });
+  return dayFormatOf(locale).format(atMs);
 }

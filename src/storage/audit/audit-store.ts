@@ -36,6 +36,7 @@ interface AuditServices extends StorageServices {
 }
 
 const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
 const UPKEEP_MS = 10_000;
 /** The head is stored at this interval in milliseconds, so that rewritten rows are detected. Each time, an SD card page is written. */
 const HEAD_EVERY_MS = 600_000;
@@ -65,6 +66,8 @@ export class AuditStore implements AuditSink, AuditLog, Service {
   readonly #frontAnchor: FileAnchor;
   #checksRunning = 0;
   #headKeptMs = Number.NEGATIVE_INFINITY;
+  /** The last row, and the time by the monotonic clock, of the last check for rows to prune. */
+  #pruned = { seq: -1, atMs: 0 };
   #syncedSeq = -1;
   #closing = new AbortController();
   /** Resolves when the rows that the start skipped have been checked. */
@@ -238,7 +241,16 @@ export class AuditStore implements AuditSink, AuditLog, Service {
     const nowMs = this.#collaborators.clock.monotonic();
     if (nowMs - this.#headKeptMs >= HEAD_EVERY_MS) await this.#keepHead();
     else await this.#syncRows().catch(this.#warner('audit.rows_not_synced'));
-    await this.prune().catch(this.#warner('audit.rows_not_pruned'));
+    await this.#pruneIfDue().catch(this.#warner('audit.rows_not_pruned'));
+  }
+
+  /** Prunes if rows were added, or if an hour has passed, since rows become too old by the day. */
+  async #pruneIfDue(): Promise<void> {
+    const nowMs = this.#collaborators.clock.monotonic();
+    const { seq } = this.#files.head;
+    if (seq === this.#pruned.seq && nowMs - this.#pruned.atMs < HOUR_MS) return;
+    await this.prune();
+    if (this.#checksRunning === 0) this.#pruned = { seq, atMs: nowMs };
   }
 
   /** Stores the head outside of audit.db. Syncs the rows first, because the head must never be newer than the rows on the disk. */

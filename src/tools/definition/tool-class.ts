@@ -1,6 +1,6 @@
 import { AtmoError, isErrorCode } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
-import { SchemaValidator } from '../schema/schema-validator.ts';
+import { sharedValidator } from '../schema/schema-validator.ts';
 import { normalizeDefinition } from './public-definition.ts';
 import type { RegisteredTool, ToolContext, ToolDefinition } from './tool-definition.ts';
 import { toolId } from './tool-names.ts';
@@ -9,8 +9,6 @@ import { toolId } from './tool-names.ts';
 export type ToolResult =
   | { readonly success: true; readonly result: Json }
   | { readonly success: false; readonly error: string; readonly error_code?: string; readonly details?: JsonObject };
-
-const sharedValidator = new SchemaValidator();
 
 /** Base class for tools written as classes. `defineTool` is the shorter form. */
 export abstract class ToolClass {

@@ -62,13 +62,16 @@ function copyValue(value: unknown, walk: Walk, depth: number): Json {
 }
 
 function copyMembers(value: object, walk: Walk, depth: number): JsonObject {
-  const members: [string, Json][] = [];
+  const copy: Record<string, Json> = {};
   for (const [key, item] of Object.entries(value)) {
     if (item === undefined) continue;
     charge(walk, key.length + 4, key);
-    members.push([key, copyValue(item, walk, depth + 1)]);
+    const member = copyValue(item, walk, depth + 1);
+    // An assignment to this key would replace the prototype of the copy.
+    if (key === '__proto__') Object.defineProperty(copy, key, { value: member, configurable: true, enumerable: true, writable: true });
+    else copy[key] = member;
   }
-  return Object.fromEntries(members);
+  return copy;
 }
 
 function charge<T>(walk: Walk, size: number, value: T): T {

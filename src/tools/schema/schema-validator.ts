@@ -99,6 +99,9 @@ export class SchemaValidator {
   }
 }
 
+/** The validator of this process. What it has compiled serves every part of it that meets the same schema. */
+export const sharedValidator = new SchemaValidator();
+
 /** Whether all mistakes of a value are reported, or only the first one. */
 type ErrorScope = 'all' | 'first';
 

@@ -5,6 +5,7 @@ const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions',
 /** Schema keyword with further accepted schemas, for example for older forms of a value. The public schema omits this keyword. */
 export const ALSO_ACCEPTED = 'x-also';
 const LISTS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', ALSO_ACCEPTED]);
+const NONE: readonly never[] = [];
 const SINGLES = new Set([
   'items',
   'additionalProperties',
@@ -47,11 +48,21 @@ export function mapSchema(schema: JsonSchema, step: SchemaStep, pointer = ''): J
 }
 
 /** Calls `visit` for every subschema with its JSON pointer. */
-export function visitSchema(schema: JsonSchema, visit: (schema: JsonSchema, pointer: string) => void): void {
-  mapSchema(schema, (child, pointer) => {
-    visit(child, pointer);
-    return child;
-  });
+export function visitSchema(schema: JsonSchema, visit: (schema: JsonSchema, pointer: string) => void, pointer = ''): void {
+  visit(schema, pointer);
+  for (const [keyword, value] of Object.entries(schema)) {
+    for (const [path, child] of subschemas(keyword, value)) {
+      if (isSchemaObject(child)) visitSchema(child, visit, `${pointer}/${keyword}${path}`);
+    }
+  }
+}
+
+/** Returns the subschemas of a keyword with their pointers below it. */
+function subschemas(keyword: string, value: unknown): readonly (readonly [path: string, child: unknown])[] {
+  if (SINGLES.has(keyword)) return [['', value]];
+  if (LISTS.has(keyword) && Array.isArray(value)) return value.map((child: unknown, index) => [`/${index}`, child]);
+  if (!MAPS.has(keyword) || !isSchemaObject(value)) return NONE;
+  return Object.entries(value).map(([key, child]) => [`/${pointerSegment(key)}`, child]);
 }
 
 /** Returns the value at a JSON pointer; undefined if there is none. */
