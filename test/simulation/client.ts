@@ -33,18 +33,22 @@ export class SimulatedClient {
   ): Promise<SimulatedAnswer | undefined> {
     const { promise, resolve } = Promise.withResolvers<SimulatedAnswer | undefined>();
     const left = new AbortController();
-    this.process.after(leavesAfterMs ?? timeoutMs + PATIENCE_MS, () => {
+    const stay = this.process.after(leavesAfterMs ?? timeoutMs + PATIENCE_MS, () => {
       resolve(undefined);
       this.#at(machine, () => {
         onLeft?.();
         left.abort();
       });
     });
+    const arrive = (answer: SimulatedAnswer) => {
+      stay();
+      resolve(answer);
+    };
     this.#at(machine, () => {
       onArrival?.();
       const { process } = machine;
       void machine.ask({ ...request, signal: left.signal }).then(
-        (answer) => process.isAlive && this.#deliver(() => resolve(answer)),
+        (answer) => process.isAlive && this.#deliver(() => arrive(answer)),
         () => undefined,
       );
     });

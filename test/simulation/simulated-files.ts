@@ -9,17 +9,8 @@ import { currentProcess } from './simulated-process.ts';
 type Call = (...given: unknown[]) => unknown;
 
 /** The functions of `node:fs` that change the disk. */
-const WRITES = [
-  'writeSync',
-  'writeFileSync',
-  'fsyncSync',
-  'fdatasyncSync',
-  'renameSync',
-  'rmSync',
-  'rmdirSync',
-  'mkdirSync',
-  'openSync',
-] as const;
+const WRITES = ['writeSync', 'writeFileSync', 'renameSync', 'rmSync', 'rmdirSync', 'mkdirSync', 'openSync'] as const;
+const SYNCS = ['fsyncSync', 'fdatasyncSync'] as const;
 const MORE_WRITES = ['copyFileSync', 'unlinkSync', 'truncateSync', 'ftruncateSync', 'chmodSync', 'appendFileSync', 'mkdtempSync'] as const;
 /** The functions of `node:fs/promises` that the hub uses. Each has a synchronous function of the same name. */
 const PROMISED = ['readFile', 'writeFile', 'mkdir', 'mkdtemp', 'rm', 'readdir', 'stat', 'lstat', 'rename', 'cp', 'copyFile'] as const;
@@ -41,7 +32,9 @@ const ACCESS_MS = [0.05, 2] as const;
  */
 export function installFiles(): void {
   const real = { readFileSync: fs.readFileSync as Call };
-  for (const name of [...WRITES, ...MORE_WRITES]) gate(fs, name);
+  // Only simulated machines lose their power, so nothing has to be on a real disk.
+  for (const name of SYNCS) Reflect.set(fs, name, () => undefined);
+  for (const name of [...WRITES, ...MORE_WRITES, ...SYNCS]) gate(fs, name);
   watchSyncs();
   for (const name of [...PROMISED, ...MORE_PROMISED]) {
     const synchronous = Reflect.get(fs, `${name}Sync`) as Call;
@@ -85,7 +78,7 @@ function sqlOf(target: unknown, given: readonly unknown[]): string | undefined {
 
 /** Has the disk of a process learn what it syncs and renames. */
 function watchSyncs(): void {
-  for (const name of ['fsyncSync', 'fdatasyncSync'] as const) {
+  for (const name of SYNCS) {
     const sync = fs[name];
     Reflect.set(fs, name, (descriptor: number) => {
       sync(descriptor);

@@ -8,6 +8,8 @@ import type { UnsyncedWrites } from './unsynced-writes.ts';
 /** The time at which every world begins, milliseconds since 1970. It is after the time of every file of this machine. */
 const BEGIN_MS = Date.UTC(2035, 0, 1);
 
+const current = new AsyncLocalStorage<SimulatedProcess>();
+
 /** Thrown in a process that was killed. Nothing that it does from then on has an effect. */
 export class KilledError extends Error {
   constructor(name: string) {
@@ -31,6 +33,8 @@ export class SimulatedProcess implements EventOwner {
   /** Learns which writes to the disk are synced; undefined for a process without a disk. */
   disk: UnsyncedWrites | undefined;
   readonly #queue: EventQueue;
+  /** The asynchronous context of the process. To make a new one for each message costs more than most messages. */
+  readonly #context = current.run(this, () => new AsyncResource('SimulatedProcess'));
 
   constructor(queue: EventQueue, identity: { readonly name: string; readonly seed: number; readonly bootId?: string }) {
     this.#queue = queue;
@@ -58,7 +62,7 @@ export class SimulatedProcess implements EventOwner {
 
   /** Runs `work` as this process. */
   run<Result>(work: () => Result): Result {
-    return current.run(this, work);
+    return this.#context.runInAsyncScope(work);
   }
 
   /** Ends the process as SIGKILL does. */
@@ -71,8 +75,6 @@ export class SimulatedProcess implements EventOwner {
     if (!this.isAlive) throw new KilledError(this.name);
   }
 }
-
-const current = new AsyncLocalStorage<SimulatedProcess>();
 
 /** Runs what the simulation itself does, and no process. */
 export function asWorld<Result>(work: () => Result): Result {

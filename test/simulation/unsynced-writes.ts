@@ -48,8 +48,9 @@ export class UnsyncedWrites {
   }
 
   synced(path: string): void {
-    if (!existsSync(path)) return;
-    if (statSync(path).isDirectory()) {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (!found) return;
+    if (found.isDirectory()) {
       for (const name of this.#replaced.keys()) if (dirname(name) === path) this.#replaced.delete(name);
     } else if (path.endsWith('-wal')) this.#logs.set(path, logOf(path));
     else if (isTracked(path)) this.#durable.set(path, readFileSync(path));
