@@ -112,6 +112,13 @@ export interface RunProgress {
   readonly waits: Readonly<Record<string, number>>;
 }
 
+/** Runs that began within about a minute. */
+export interface RecentRuns {
+  /** When the last of them began. */
+  readonly atMs: number;
+  readonly runs: number;
+}
+
 /** The stored record of an agent. Times are in milliseconds since 1970. */
 export interface AgentRecord {
   readonly id: string;
@@ -153,6 +160,8 @@ export interface AgentRecord {
   readonly lastError?: AgentProblem;
   /** A failing automation ignores triggers until this time, milliseconds since 1970. */
   readonly restsUntilMs?: number;
+  /** Starts of the runs within the hour before the last one, for the cooldown and the limit per hour: a restart or an edit forgets none. */
+  readonly recentRuns?: readonly RecentRuns[];
   /** The current run. It is on the disk before the run's first call, so that no run is repeated after a crash. */
   readonly running?: {
     readonly runId: string;

@@ -1,9 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import type { Principal, TokenAuthority } from '../core/auth/principal.ts';
-import { isoTime } from '../core/clock.ts';
+import { type Clock, isoTime } from '../core/clock.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
-import { type AgentRecord, type AgentStore, authorsOf, isLiving, type RunProgress, type WaitingRun } from './agent-store.ts';
+import {
+  type AgentRecord,
+  type AgentStore,
+  authorsOf,
+  isLiving,
+  type RecentRuns,
+  type RunProgress,
+  type WaitingRun,
+} from './agent-store.ts';
 import type { ComingRuns } from './automation-ports.ts';
 import type { AutomationPlan } from './plan/plan-schema.ts';
 import type { Trigger } from './plan/trigger-schema.ts';
@@ -48,7 +56,7 @@ interface BegunRun extends Pick<WaitingRun, 'facts'>, Partial<Pick<WaitingRun, '
 export class Automation {
   readonly #ports: AutomationPorts;
   readonly #id: string;
-  readonly #rateLimit = new RunRateLimit();
+  readonly #rateLimit: RunRateLimit;
   readonly #abort = new AbortController();
   readonly #tracer: Tracer;
   readonly #saves: SaveBudget;
@@ -70,6 +78,7 @@ export class Automation {
     this.#plan = plan;
     this.#tracer = ports.tracerOf(id);
     this.#saves = new SaveBudget(ports.clock);
+    this.#rateLimit = new RunRateLimit(ports.clock);
   }
 
   /** True while no run is in progress, not even one that only checks its conditions. */
@@ -83,7 +92,8 @@ export class Automation {
       onMiss: (trigger, miss) => this.#tracer.missed(trigger, miss),
     };
     this.#watches = this.#plan.triggers.map((trigger) => createWatch(trigger, this.#ports, listener));
-    const { lastRunAtMs = 0, running } = this.#ports.agents.get(this.#id) ?? {};
+    const { lastRunAtMs = 0, running, recentRuns = [] } = this.#ports.agents.get(this.#id) ?? {};
+    this.#rateLimit.resume(recentRuns);
     for (const watch of this.#watches) watch.start(Math.max(lastRunAtMs, running?.startedAtMs ?? 0));
   }
 
@@ -211,14 +221,12 @@ export class Automation {
   }
 
   async #perform(firing: Firing): Promise<void> {
-    const { agents, clock } = this.#ports;
-    const record = agents.get(this.#id);
+    const record = this.#ports.agents.get(this.#id);
     if (!record || !isLiving(record) || record.disabled || this.#isResting(record, firing)) return;
     const principal = this.#principal(record);
     if (!principal) this.#tracer.noRun(firing, 'token_ended');
     if (!principal || !this.#shouldRun(firing, principal)) return;
     const runId = randomUUID();
-    this.#rateLimit.started(clock.monotonic());
     this.#markRunning(record, runId, firing);
     this.#tracer.began(firing);
     await this.#runSteps({ id: runId, principal, facts: firing.facts, trigger: firing.trigger });
@@ -228,7 +236,7 @@ export class Automation {
   #markRunning(record: AgentRecord, runId: string, firing: Firing): void {
     const { agents, clock } = this.#ports;
     try {
-      agents.put({ ...record, running: { runId, startedAtMs: clock.now() } });
+      agents.put({ ...record, recentRuns: this.#rateLimit.started(), running: { runId, startedAtMs: clock.now() } });
     } catch (thrown) {
       this.#tracer.noRun(firing, 'disk_refused', { message: toAtmoError(thrown).message });
       throw thrown;
@@ -361,11 +369,25 @@ export class Automation {
 }
 
 const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
 
-/** Computes how soon an automation may run again. All times are by the monotonic clock. */
+/** Computes how soon an automation may run again. Times are by the monotonic clock, except in `RecentRuns`. */
 class RunRateLimit {
+  readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
   /** The runs of the last hour, and the last run before: a cooldown may be longer than an hour. */
-  #starts: number[] = [];
+  #starts: readonly number[] = [];
+
+  constructor(clock: Pick<Clock, 'now' | 'monotonic'>) {
+    this.#clock = clock;
+  }
+
+  /** Counts earlier runs, such as those before a restart. A run in the future counts as one of now, because the clock was wrong then or is now. */
+  resume(recent: readonly RecentRuns[]): void {
+    const nowMs = this.#clock.now();
+    const aheadMs = this.#clock.monotonic() - nowMs;
+    const starts = recent.flatMap(({ atMs, runs }) => Array.from({ length: runs }, () => Math.min(atMs, nowMs) + aheadMs));
+    this.#starts = starts.sort((a, b) => a - b);
+  }
 
   /** Returns the milliseconds from a time, now or later, until a run may start; Infinity if the maximum number of runs in the hour before is reached. */
   waitMs(atMs: number, { cooldownMs, maxRunsPerHour }: AutomationPlan): number {
@@ -375,7 +397,12 @@ class RunRateLimit {
     return lastMs === undefined ? 0 : Math.max(0, lastMs + cooldownMs - atMs);
   }
 
-  started(nowMs: number): void {
+  /** Counts a run that begins now. Returns the runs that `resume` needs after a restart, at most one entry for each minute of an hour. */
+  started(): readonly RecentRuns[] {
+    const nowMs = this.#clock.monotonic();
     this.#starts = [...this.#starts.filter((startMs) => nowMs - startMs < HOUR_MS), nowMs];
+    const toWallMs = this.#clock.now() - nowMs;
+    const minutes = Map.groupBy(this.#starts, (startMs) => Math.floor((nowMs - startMs) / MINUTE_MS));
+    return [...minutes.values()].map((starts) => ({ atMs: Math.ceil(Math.max(...starts) + toWallMs), runs: starts.length }));
   }
 }

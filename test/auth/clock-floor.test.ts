@@ -167,6 +167,19 @@ describe('trust', () => {
     expect(floor.now()).toBeGreaterThan(machine.now());
   });
 
+  test('of the owner in a clock that was ahead ends when it is put right, so that nothing ended counts again, until the owner confirms the time', async () => {
+    const machine = new Machine(BUILD_MS + DAY_MS + HOUR_MS);
+    const floor = await started(machine, { trust: 'always' });
+    await machine.pass(600_000);
+    const aheadMs = machine.now();
+    machine.setSystem(machine.now() - HOUR_MS);
+    await machine.pass(2 * HOUR_MS);
+    expect([floor.isTrusted(), floor.now()]).toEqual([false, aheadMs + 2 * HOUR_MS]);
+    expect(() => floor.set(aheadMs + 2 * HOUR_MS)).toThrow(expect.objectContaining({ code: 'CONFLICT' }));
+    floor.set(machine.now());
+    expect([floor.isTrusted(), floor.now()]).toEqual([true, machine.now()]);
+  });
+
   test('a hardware clock that was an hour fast is put right by the network', async () => {
     const machine = new Machine(BUILD_MS + DAY_MS + HOUR_MS, 'hardware');
     const floor = await started(machine);

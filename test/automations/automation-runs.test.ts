@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { ApprovalStatus } from '../../src/core/auth/approvals.ts';
 import { AtmoError } from '../../src/core/errors.ts';
-import type { JsonObject } from '../../src/core/json.ts';
+import type { Json, JsonObject } from '../../src/core/json.ts';
 import { makeApprovals } from '../auth/approvals/approval-fixture.ts';
 import { approvalsSaying } from '../calls/approvals-fake.ts';
 import { settled } from '../calls/pipeline-fixture.ts';
-import { codeOf, ENOUGH, LAMP_ON, restarted, SENSOR, startedFixture, WHEN_HOT } from './agent-fixture.ts';
+import { type AgentFixture, codeOf, ENOUGH, LAMP_ON, restarted, SENSOR, startedFixture, WHEN_HOT } from './agent-fixture.ts';
 
 const ON_CHANGE: JsonObject = {
   trigger: { type: 'reading', sensor_id: SENSOR, changes: true },
@@ -317,6 +317,79 @@ describe('a restart', () => {
     await after.report(26);
     expect(after.calls).toHaveLength(1);
     expect(await after.view('auto')).toMatchObject({ status: 'active', runs: 2 });
+  });
+
+  test.each(['killed', 'stopped'])('of a hub that was %s forgets neither the limit per hour nor the cooldown', async (how) => {
+    let fixture = await startedFixture();
+    await fixture.report(20);
+    await fixture.spawn({ ...ON_CHANGE, cooldown_seconds: 0, max_runs_per_hour: 2 });
+    await fixture.spawn({ ...ON_CHANGE, cooldown_seconds: 7200 }, { name: 'seldom' });
+    const calls: unknown[] = [];
+    const runsOf = async (after: AgentFixture) => [(await after.view('auto')).runs, (await after.view('seldom')).runs];
+    for (let value = 21; value < 25; value++) {
+      await fixture.report(value);
+      await fixture.passMinutes(10);
+      calls.push(await runsOf(fixture));
+      if (how === 'stopped') await fixture.runner[Symbol.asyncDispose]();
+      fixture = await restarted(fixture);
+      await fixture.report(20);
+    }
+    expect(calls.at(-1)).toEqual([2, 1]);
+    await fixture.passMinutes(30);
+    await fixture.report(30);
+    expect(await runsOf(fixture)).toEqual([3, 1]);
+    await fixture.passMinutes(60);
+    await fixture.report(31);
+    expect(await runsOf(fixture)).toEqual([4, 2]);
+  });
+
+  test('by an edit, or by disabling and enabling, forgets neither of them', async () => {
+    const fixture = await startedFixture();
+    await fixture.report(20);
+    const config = { ...ON_CHANGE, cooldown_seconds: 0, max_runs_per_hour: 2 };
+    await fixture.spawn(config);
+    for (let value = 21; value < 25; value++) {
+      await fixture.report(value);
+      const edit = { agent_id: 'auto', config: { ...config, parameters: { level: { value } } } };
+      if (value % 2 === 0) expect(codeOf(await fixture.call('edit_automation', edit))).toBe('success');
+      else
+        for (const enabled of [false, true])
+          expect(codeOf(await fixture.call('set_agent_enabled', { agent_id: 'auto', enabled }))).toBe('success');
+      await fixture.report(20);
+    }
+    expect(await fixture.view('auto')).toMatchObject({ runs: 2 });
+  });
+
+  test('after which the clock is behind lets an automation run after an hour at the latest', async () => {
+    const fixture = await startedFixture();
+    await fixture.report(20);
+    await fixture.spawn({ ...ON_CHANGE, cooldown_seconds: 0, max_runs_per_hour: 1 });
+    await fixture.report(21);
+    const record = fixture.runner.directory.require('auto');
+    const year = 365 * 86_400_000;
+    fixture.store.set('agents', 'auto', { ...record, recentRuns: [{ atMs: fixture.clock.now() + year, runs: 1 }] } as unknown as Json);
+    const after = await restarted(fixture);
+    await after.report(20);
+    await after.report(22);
+    expect(await after.view('auto')).toMatchObject({ runs: 1 });
+    await after.passMinutes(60);
+    await after.report(23);
+    expect(await after.view('auto')).toMatchObject({ runs: 2 });
+  });
+
+  test('keeps an automation of many runs an hour to its limit, with few bytes on the disk', async () => {
+    const fixture = await startedFixture();
+    await fixture.report(20);
+    await fixture.spawn({ ...ON_CHANGE, cooldown_seconds: 0, max_runs_per_hour: 500 });
+    for (let run = 0; run < 400; run++) {
+      await fixture.report(21 + run);
+      if (run % 10 === 0) await fixture.pass(60);
+    }
+    const { recentRuns = [] } = fixture.runner.directory.require('auto');
+    expect(recentRuns.length).toBeLessThanOrEqual(60);
+    const after = await restarted(fixture);
+    for (let run = 0; run < 200; run++) await after.report(1000 + run);
+    expect(await after.view('auto')).toMatchObject({ runs: 500 });
   });
 
   test('does not wait for a call that never ends', async () => {

@@ -157,7 +157,7 @@ describe('an automation of the owner that somebody else edits', () => {
     const fixture = await startedFixture({ clock: desk.clock, approvals: desk.queue });
     const config = { ...WHEN_HOT, actions: [{ tool: 'matter:lamp_unlock' }] };
     await fixture.spawn(config);
-    for (const change of [undefined, { cooldown_seconds: 1 }]) {
+    for (const change of [undefined, { max_runs_per_hour: 50 }]) {
       if (change)
         await fixture.call('edit_automation', { agent_id: 'auto', config: { ...config, ...change } }, fixture.agentWith('ann', editing));
       await fixture.report(20);
