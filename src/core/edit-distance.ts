@@ -1,15 +1,19 @@
 /** Returns the Levenshtein distance of two short texts: the number of letters to add, delete or replace. */
 export function editDistance(a: string, b: string): number {
-  let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
+  // One row of the table, which becomes the next row from left to right.
+  const distances = Uint32Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let row = 1; row <= a.length; row++) {
-    const current = [row];
+    const letter = a.charCodeAt(row - 1);
+    let [diagonal, left] = [row - 1, row];
+    distances[0] = row;
     for (let column = 1; column <= b.length; column++) {
-      const change = (previous[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1);
-      current.push(Math.min(change, (previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
+      const above = distances[column] ?? 0;
+      left = Math.min(diagonal + (letter === b.charCodeAt(column - 1) ? 0 : 1), above + 1, left + 1);
+      distances[column] = left;
+      diagonal = above;
     }
-    previous = current;
   }
-  return previous[b.length] ?? a.length;
+  return distances[b.length] ?? a.length;
 }
 
 /** Returns whether two texts differ in at most `most` letters. */

@@ -27,7 +27,7 @@ import { waitForAtMost } from '../call-deadline.ts';
 import type { StageContext, ToolLookup } from '../pipeline-context.ts';
 import { maxForwardedBytes } from '../routing/call-route.ts';
 import { redirectToDeviceHub } from '../routing/remote-device.ts';
-import { checkFeatures, checkStaticPermissions, isOffered, refuseDisabledTools } from './authorization.ts';
+import { checkFeatures, checkStaticPermissions, isOffered, memoizedAuthorizer, refuseDisabledTools } from './authorization.ts';
 
 const MAX_PARAMS_DEPTH = 32;
 
@@ -69,11 +69,14 @@ export function awaitRemoteTools<P extends Purpose>(
 }
 
 function lookupOf({ request: { version, principal, routing } }: ValidCall, context: StageContext): ToolLookup {
+  const { features, disabledTools } = context;
+  // Only a name that is not known needs the list, which has hundreds of tools with few different permissions.
+  const listing = { authorizer: memoizedAuthorizer(context.authorizer), features, disabledTools };
   return {
     ...(version !== undefined && { versionRange: version }),
     ...(routing?.only_nodes && { onlyNodes: routing.only_nodes }),
     isVisible: (candidate) => canSeeTool(candidate, principal, context.authorizer),
-    isListed: (candidate) => isOffered(candidate, principal, context),
+    isListed: (candidate) => isOffered(candidate, principal, listing),
   };
 }
 

@@ -96,11 +96,12 @@ export class ConnectionManager implements Service {
   review(): void {
     if (this.#stop.signal.aborted) return;
     const connected = new Set(this.#collaborators.engine.peers().map(({ id }) => id));
-    const wanted = this.#wanted();
+    const known = this.#addresses.all();
+    const wanted = this.#wanted(known);
     for (const id of wanted) if (!connected.has(id)) this.#dialler(id).schedule(this.#dialDelayMs(id, FIRST_CONTACT_MS));
     for (const text of this.#peers) this.#keepConfigured(text, connected);
-    this.#stopUnwanted(wanted);
-    this.#pruner.prune(wanted, this.#addresses.all().size);
+    this.#stopUnwanted(wanted, known);
+    this.#pruner.prune(wanted, known.size);
   }
 
   /**
@@ -131,10 +132,9 @@ export class ConnectionManager implements Service {
 
   // Returns the hubs to connect to: all hubs at configured addresses, and neighbours. Neighbours are selected three times: among the proven
   // hubs, among all known hubs and among the reachable hubs.
-  #wanted(): ReadonlySet<HubId> {
+  #wanted(all = this.#addresses.all()): ReadonlySet<HubId> {
     const self = this.#collaborators.engine.id;
     const proven = this.#addresses.proven();
-    const all = this.#addresses.all();
     const reachable = [...all].filter((id) => (this.#diallers.get(id)?.failures ?? 0) < UNREACHABLE_AFTER_FAILURES);
     // Mostly the three are the same hubs.
     const further = [...(all.size > proven.size ? [all] : []), ...(reachable.length < all.size ? [reachable] : [])];
@@ -200,8 +200,7 @@ export class ConnectionManager implements Service {
   }
 
   /** Stops diallers that are no longer needed. The dialler of a known hub is not deleted, so that it keeps its back-off. */
-  #stopUnwanted(wanted: ReadonlySet<HubId>): void {
-    const known = this.#addresses.all();
+  #stopUnwanted(wanted: ReadonlySet<HubId>, known: ReadonlySet<HubId>): void {
     for (const [name, dialler] of this.#diallers) {
       const id = name as HubId;
       if (this.#peers.includes(name) || wanted.has(id) || this.#pruner.isRequested(id)) continue;

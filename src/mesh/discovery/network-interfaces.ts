@@ -19,6 +19,8 @@ export class InterfaceWatch implements Service {
   readonly #options: InterfaceWatchOptions;
   readonly #listeners = new Set<() => void>();
   #interfaces: readonly NetworkInterface[] = [];
+  /** What the kernel listed last, as JSON. */
+  #listed = '';
   #stopChecks = () => {};
 
   constructor(options: InterfaceWatchOptions) {
@@ -47,6 +49,7 @@ export class InterfaceWatch implements Service {
 
   #check(): void {
     const interfaces = this.#read();
+    if (interfaces === this.#interfaces) return;
     if (JSON.stringify(interfaces) === JSON.stringify(this.#interfaces)) return;
     this.#interfaces = interfaces;
     this.#options.logger.info('discovery.interfaces_changed', { interfaces: interfaces.map(({ name }) => name) });
@@ -55,7 +58,11 @@ export class InterfaceWatch implements Service {
 
   #read(): readonly NetworkInterface[] {
     try {
-      return interfacesOf((this.#options.list ?? networkInterfaces)(), this.#options.names);
+      const list = (this.#options.list ?? networkInterfaces)();
+      const listed = JSON.stringify(list);
+      if (listed === this.#listed) return this.#interfaces;
+      this.#listed = listed;
+      return interfacesOf(list, this.#options.names);
     } catch {
       // If memory or file descriptors run out, the kernel returns no list. The last list stays valid until a check succeeds.
       return this.#interfaces;

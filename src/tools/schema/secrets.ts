@@ -33,7 +33,7 @@ export function hasUnmaskableSecrets(schema: JsonSchema): boolean {
   visitSchema(schema, (child) => {
     if (child['x-secret'] === true) all.add(child);
   });
-  dropReached(schema, all);
+  if (all.size > 0) dropReached(schema, all);
   return all.size > 0;
 }
 
