@@ -126,7 +126,8 @@ function installTimers(): void {
 
 function randomBytes(length: number): Buffer {
   const bytes = Buffer.allocUnsafe(length);
-  for (let index = 0; index < length; index++) bytes[index] = Math.floor(random() * 256);
+  const draw = currentProcess()?.random ?? outside;
+  for (let index = 0; index < length; index++) bytes[index] = Math.floor(draw() * 256);
   return bytes;
 }
 
