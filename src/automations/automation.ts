@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Principal, TokenAuthority } from '../core/auth/principal.ts';
+import { isNotYetValid, type Principal, type TokenAuthority } from '../core/auth/principal.ts';
 import { type Clock, isoTime } from '../core/clock.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
@@ -224,8 +224,8 @@ export class Automation {
     const record = this.#ports.agents.get(this.#id);
     if (!record || !isLiving(record) || record.disabled || this.#isResting(record, firing)) return;
     const principal = this.#principal(record);
-    if (!principal) this.#tracer.noRun(firing, 'token_ended');
-    if (!principal || !this.#shouldRun(firing, principal)) return;
+    if (typeof principal === 'string') this.#tracer.noRun(firing, principal);
+    if (typeof principal === 'string' || !this.#shouldRun(firing, principal)) return;
     const runId = randomUUID();
     this.#markRunning(record, runId, firing);
     this.#tracer.began(firing);
@@ -252,7 +252,8 @@ export class Automation {
   async #resumeRun({ facts, progress }: WaitingRun): Promise<void> {
     const record = this.#ports.agents.get(this.#id);
     const principal = record && this.#principal(record);
-    if (record?.running && principal) await this.#runSteps({ id: record.running.runId, principal, facts, progress, trigger: undefined });
+    if (record?.running && principal && typeof principal !== 'string')
+      await this.#runSteps({ id: record.running.runId, principal, facts, progress, trigger: undefined });
   }
 
   async #runSteps({ id, principal, facts, progress, trigger }: BegunRun): Promise<void> {
@@ -300,15 +301,17 @@ export class Automation {
     }
   }
 
-  #principal(record: AgentRecord): Principal | undefined {
+  /** Returns as whom the automation acts, or why it cannot act now. A clock that is behind does not end it. */
+  #principal(record: AgentRecord): Principal | 'token_ended' | 'clock_not_trusted' {
     const { token } = record;
-    if (token === undefined) return undefined;
+    if (token === undefined) return 'token_ended';
     try {
       return { ...this.#ports.tokens.principalOf(token), authors: authorsOf(record, this.#ports.agents) };
     } catch (thrown) {
-      const { code, message } = toAtmoError(thrown);
-      this.#ports.onTokenEnded(this.#id, code, message);
-      return undefined;
+      const error = toAtmoError(thrown);
+      if (isNotYetValid(error)) return 'clock_not_trusted';
+      this.#ports.onTokenEnded(this.#id, error.code, error.message);
+      return 'token_ended';
     }
   }
 

@@ -1,5 +1,5 @@
 import { excessPermissions } from '../core/auth/permission.ts';
-import { OWNER, type Principal, type TokenAuthority, type TokenRecord } from '../core/auth/principal.ts';
+import { isNotYetValid, OWNER, type Principal, type TokenAuthority, type TokenRecord } from '../core/auth/principal.ts';
 import type { Clock, TrustedTime } from '../core/clock.ts';
 import { AtmoError, toAtmoError } from '../core/errors.ts';
 import { atWallTime } from '../core/local-time.ts';
@@ -147,7 +147,10 @@ export class TokenRenewal {
     return this.#parts.tokens.revoke(tokenId);
   }
 
-  /** Throws if the token of an agent cannot be used. One without end may have to wait for its new token until the time is trusted. */
+  /**
+   * Throws if the token of an agent cannot be used. One without end may have to wait for its new token until the time is trusted, and any token
+   * is usable again after a clock that was behind is right.
+   */
   requireUsable({ token, tokenId, renewsItself }: Pick<AgentRecord, 'token' | 'tokenId' | 'renewsItself'>): void {
     // The hub does not have the token of an external agent, only what it noted about it.
     if (token === undefined && this.#parts.tokens.find(tokenId)?.revokedAtMs === undefined) return;
@@ -155,7 +158,9 @@ export class TokenRenewal {
     try {
       this.#parts.tokens.principalOf(token);
     } catch (thrown) {
-      if (renewsItself !== true || toAtmoError(thrown).code !== 'TOKEN_EXPIRED') throw thrown;
+      const error = toAtmoError(thrown);
+      const isLater = isNotYetValid(error) || (renewsItself === true && error.code === 'TOKEN_EXPIRED');
+      if (!isLater) throw thrown;
     }
   }
 

@@ -436,6 +436,22 @@ describe('a restart', () => {
     expect(JSON.stringify(after.store.entries('agents'))).not.toContain('at1.');
   });
 
+  test.each(['while the hub runs', 'before the hub starts'])('runs again after a clock that was behind %s is right', async (when) => {
+    const first = await startedFixture();
+    await first.report(20);
+    await first.spawn(WHEN_HOT);
+    first.clock.advance(-600_000);
+    const fixture = when === 'while the hub runs' ? first : await restarted(first);
+    await fixture.report(20);
+    await fixture.report(26);
+    expect(await fixture.view('auto')).toMatchObject({ status: 'active', runs: 0 });
+    expect(fixture.calls).toEqual([]);
+    fixture.clock.advance(600_000);
+    await fixture.report(20);
+    await fixture.report(26);
+    expect(fixture.calls).toHaveLength(1);
+  });
+
   test('leaves an automation whose configuration it cannot read idle until its token ends', async () => {
     const fixture = await startedFixture();
     await fixture.spawn(WHEN_HOT, { ttl_seconds: 86_400 });

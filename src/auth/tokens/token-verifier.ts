@@ -103,7 +103,8 @@ export class TokenVerifier {
       refuseToken(`it expired at ${isoTime(token.expiresAtMs)}`, who, 'TOKEN_EXPIRED');
     }
     const startMs = Math.max(notBeforeMs, issuedAtMs);
-    if (nowMs < startMs - TOKEN_SKEW_MS) refuseToken(`it is not valid before ${isoTime(startMs)}`, who);
+    if (nowMs < startMs - TOKEN_SKEW_MS)
+      refuseToken(`it is not valid before ${isoTime(startMs)}`, { ...who, not_before: isoTime(startMs) });
     const { issuer, meshId } = chain[0];
     if (this.#ports.revocations.firstRevoked({ ...token, issuer }) !== undefined)
       refuseToken('it, or a token that it comes from, was revoked', who);

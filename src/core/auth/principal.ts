@@ -58,6 +58,14 @@ export const OWNER: Principal = { id: 'owner', kind: 'owner', permissions: ['*',
 /** Milliseconds by which the clocks of hubs may differ. Therefore a token is accepted for this long after its expiry. */
 export const TOKEN_SKEW_MS = 60_000;
 
+/**
+ * Returns whether a token was refused because its time has not begun. The clock of the hub then shows a wrong time, or that of the issuer did;
+ * the token becomes valid.
+ */
+export function isNotYetValid({ details }: Pick<AtmoError, 'details'>): boolean {
+  return details.not_before !== undefined;
+}
+
 /** Returns a key that is unique to a principal. If an agent has the same id as the owner or a hub, their keys still differ. */
 export function principalKey({ kind, id }: Principal): string {
   return `${kind}:${id}`;
