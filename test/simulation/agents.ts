@@ -34,6 +34,8 @@ const WORTH_REPEATING = new Set(['lost', 'APPROVAL_REQUIRED', 'SERVICE_UNAVAILAB
 export type Call = Pick<Attempt, 'tool' | 'params' | 'key' | 'timeoutMs' | 'waits'> & {
   readonly entry: SimulatedMachine;
   readonly isJob: boolean;
+  /** Whether the hub learns the key. Without one, the agent makes the call once. */
+  readonly hasKey: boolean;
 };
 
 /** With what an agent calls. */
@@ -77,7 +79,7 @@ export class SimulatedAgent {
 
   async #live(): Promise<void> {
     for (;;) {
-      await this.client.pause(this.draw.pause(BETWEEN_CALLS_MS));
+      await this.client.pause(this.draw.pause(this.#world.paced(BETWEEN_CALLS_MS)));
       const { token } = this;
       if (!token || this.#world.isEnding) continue;
       if (this.plan.manner === 'hostile' && this.draw.chance(0.6)) await misbehave(this, token);
@@ -110,6 +112,7 @@ export class SimulatedAgent {
       timeoutMs,
       entry,
       isJob,
+      hasKey: this.draw.chance(0.8),
       waits: isJob && kind === GUARDED && this.draw.chance(0.8),
     };
     this.lastCall = call;
@@ -121,9 +124,9 @@ export class SimulatedAgent {
     for (let tries = 1; tries <= TRIES; tries++) {
       const attempted = this.attempt(call, credential);
       // Who is hurried repeats the call while the first one runs.
-      if (isHurried && this.draw.chance(0.5)) void this.attempt(call, credential);
+      if (isHurried && call.hasKey && this.draw.chance(0.5)) void this.attempt(call, credential);
       const outcome = await attempted;
-      if (!WORTH_REPEATING.has(outcome)) return;
+      if (!WORTH_REPEATING.has(outcome) || !call.hasKey) return;
       await this.client.pause(this.draw.pause(isHurried ? 500 : outcome === 'APPROVAL_REQUIRED' ? 60_000 : 10_000));
     }
   }
@@ -169,7 +172,7 @@ export class SimulatedAgent {
   }
 
   /** Sends a call once. Returns `success`, the code of the error, or `lost`. */
-  async attempt({ entry, isJob, ...call }: Call, { token, forbidden, proof }: Credential): Promise<string> {
+  async attempt({ entry, isJob, hasKey, ...call }: Call, { token, forbidden, proof }: Credential): Promise<string> {
     const { ledger } = this.#world;
     const trace = this.draw.hex(16);
     const attempt = ledger.begin({ ...call, trace, agent: token.agent, entry: entry.name, token, ...(forbidden && { forbidden }) });
@@ -181,7 +184,7 @@ export class SimulatedAgent {
       body: JSON.parse(call.params),
       headers: {
         traceparent: `00-${trace}-${this.draw.hex(8)}-01`,
-        'idempotency-key': call.key,
+        ...(hasKey && { 'idempotency-key': call.key }),
         'x-timeout-ms': String(call.timeoutMs),
       },
       timeoutMs: call.timeoutMs,

@@ -44,7 +44,7 @@ export class SimulatedAutomation {
   async #change(): Promise<void> {
     while (!(await this.#spawn())) await this.#client.pause(TIMEOUT_MS);
     for (;;) {
-      await this.#client.pause(this.#draw.pause(CHANGED_EVERY_MS));
+      await this.#client.pause(this.#draw.pause(this.#world.paced(CHANGED_EVERY_MS)));
       if (this.#world.isEnding) return;
       await this.#draw.pick([() => this.#edit(), () => this.#rest()])();
     }
@@ -74,7 +74,7 @@ export class SimulatedAutomation {
     if (!(await this.#call('set_agent_enabled', { agent_id: agent, enabled: false }))) return;
     const pause: AutomationHistory['pauses'][number] = { fromMs: this.#world.queue.nowMs };
     pauses.push(pause);
-    await this.#client.pause(this.#draw.pause(CHANGED_EVERY_MS));
+    await this.#client.pause(this.#draw.pause(this.#world.paced(CHANGED_EVERY_MS)));
     // It may run from the moment at which the call is made, since the answer may be lost.
     pause.untilMs = this.#world.queue.nowMs;
     while (!(await this.#call('set_agent_enabled', { agent_id: agent, enabled: true }))) await this.#client.pause(TIMEOUT_MS);

@@ -1,5 +1,6 @@
+import { seededRandom } from '../seeded-random.ts';
 import { damageFile } from './damage.ts';
-import type { Draw } from './draw.ts';
+import { Draw } from './draw.ts';
 import type { SimulatedMachine } from './simulated-machine.ts';
 import type { World } from './world.ts';
 
@@ -50,12 +51,12 @@ const FAULTS: Readonly<Record<string, Fault>> = {
       world.network.cut(machine.name, other.name);
       if (draw.chance(0.7)) world.network.cut(other.name, machine.name);
     }
-    await world.pause(draw.chance(0.5) ? draw.between(1_000, 20_000) : draw.between(20_000, 1_200_000));
+    await world.lasts(draw.chance(0.5) ? draw.between(1_000, 20_000) : draw.between(20_000, 1_200_000));
     world.network.heal();
   },
   'a member lies': async (world, machine, draw) => {
     world.network.lies(machine.name);
-    await world.pause(draw.between(10_000, 600_000));
+    await world.lasts(draw.between(10_000, 600_000));
     world.network.allHonest();
   },
   'the disk is full': (world, machine, draw) => refuseWrites({ world, machine, draw }, 'full'),
@@ -73,7 +74,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     // A hub does not trust a clock that was set back behind a time which it took for proven, until a person confirms it.
     if (machine.process.clockErrorMs > 0) world.ledger.doubtAutomationsOf(machine.name);
     world.ledger.wrongClocks.set(machine.name, Number.POSITIVE_INFINITY);
-    await world.pause(draw.between(1_000, 600_000));
+    await world.lasts(draw.between(1_000, 600_000));
     machine.process.clockErrorMs = 0;
     world.ledger.wrongClocks.set(machine.name, world.queue.nowMs);
   },
@@ -81,7 +82,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     const before = world.network.delayMs;
     world.network.delayMs = [5, draw.between(50, 1_500)];
     world.network.gossipLoss = draw.between(0.05, 0.6);
-    await world.pause(draw.between(10_000, 600_000));
+    await world.lasts(draw.between(10_000, 600_000));
     world.network.delayMs = before;
     world.network.gossipLoss = 0;
   },
@@ -103,26 +104,44 @@ async function end({ world, machine, draw }: Scene): Promise<void> {
 /** The disk refuses writes for a time, in which the hub may end too. A hub that did not start on such a disk is started again. */
 async function refuseWrites({ world, machine, draw }: Scene, state: 'full' | 'read-only'): Promise<void> {
   machine.diskState = state;
-  await world.pause(draw.between(1_000, 600_000));
+  await world.lasts(draw.between(1_000, 600_000));
   if (draw.chance(0.4)) {
     await end({ world, machine, draw });
     await world.pause(draw.pause(5_000));
     await world.tryMachine(machine);
-    await world.pause(draw.between(1_000, 120_000));
+    await world.lasts(draw.between(1_000, 120_000));
   }
   machine.diskState = 'well';
   if (!machine.isRunning) await world.startMachine(machine);
 }
 
-/** Breaks one thing after the other until the world ends. */
-export async function breakThings(world: World, draw: Draw): Promise<void> {
-  for (;;) {
-    await world.pause(draw.pause(BETWEEN_FAULTS_MS / world.machines.length));
+/**
+ * Breaks one thing after the other until the world ends. What a fault is and when it comes does not depend on those before it, so that some
+ * can be left out; one that would come while another one lasts does not come.
+ */
+export async function breakThings(
+  world: World,
+  { draw, frequency, kinds: count }: { readonly draw: Draw; readonly frequency: number; readonly kinds?: number | undefined },
+): Promise<void> {
+  const kinds = someOf(Object.keys(FAULTS), count, draw);
+  let dueMs = world.queue.nowMs;
+  for (let number = 1; ; number++) {
+    dueMs += draw.pause(BETWEEN_FAULTS_MS / world.machines.length / frequency);
+    const [machine, kind] = [draw.pick(world.machines), draw.pick(kinds)];
+    const ownDraw = new Draw(seededRandom(draw.index(2 ** 32)));
+    const [name, untilDueMs] = [`fault-${number}`, dueMs - world.queue.nowMs];
+    if (untilDueMs < 0) continue;
+    await world.pause(untilDueMs);
     if (world.isEnding) return;
-    const machine = draw.pick(world.machines);
-    const name = draw.pick(Object.keys(FAULTS));
-    world.note('fault', `${name}: ${machine.name}`);
-    await world.during(() => FAULTS[name]?.(world, machine, draw) ?? Promise.resolve());
-    world.note('fault', `over: ${name}: ${machine.name}`);
+    if (!world.has(name)) continue;
+    world.note(name, `${kind}: ${machine.name}`);
+    await world.during(() => FAULTS[kind]?.(world, machine, ownDraw) ?? Promise.resolve());
+    world.note(name, `over: ${kind}: ${machine.name}`);
   }
+}
+
+function someOf<Item>(items: readonly Item[], count: number | undefined, draw: Draw): readonly Item[] {
+  if (count === undefined) return items;
+  const shuffled = items.map((item) => [draw.random(), item] as const).toSorted(([a], [b]) => a - b);
+  return shuffled.slice(0, count).map(([, item]) => item);
 }

@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import type { DiskState } from './disk-state.ts';
 import type { AutomationHistory } from './invariants/automation-invariants.ts';
 
 /** A token that an agent has, as the owner gave it. */
@@ -61,6 +62,8 @@ export interface Effect {
   readonly requestId: string;
   /** Id of the agent at the hub that acted. */
   readonly agent: string;
+  /** What the disk of the machine refused at that moment. */
+  readonly disk: DiskState;
 }
 
 /** A step that a person has seen. Those that happened are taken out. */

@@ -60,7 +60,7 @@ async function replayProof(agent: SimulatedAgent, token: GivenToken): Promise<vo
 /** Repeats the last call under its key, with other parameters. */
 async function repeatChanged(agent: SimulatedAgent, token: GivenToken): Promise<void> {
   const last = agent.lastCall;
-  if (!last) return;
+  if (!last?.hasKey) return;
   await agent.attempt(last, { token });
   await agent.attempt({ ...last, params: canonicalJson({ value: 1_000 }) }, { token });
 }
@@ -95,7 +95,7 @@ async function useApprovalLate(agent: SimulatedAgent, token: GivenToken): Promis
 async function ask(agent: SimulatedAgent, token: GivenToken): Promise<Call | undefined> {
   // Nobody else asks for this value.
   const params = canonicalJson({ value: 2_000 + agent.draw.index(1_000_000) });
-  const call = { ...agent.newCall(GUARDED), params, isJob: false, waits: false };
+  const call = { ...agent.newCall(GUARDED), params, isJob: false, hasKey: true, waits: false };
   if ((await agent.attempt(call, { token })) !== 'APPROVAL_REQUIRED') return undefined;
   await agent.client.pause(agent.draw.pause(DECIDED_AFTER_MS));
   return call;

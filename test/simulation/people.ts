@@ -52,7 +52,7 @@ export class SimulatedOwner {
   /** Decides about calls until the world ends. */
   async #decide(): Promise<void> {
     for (;;) {
-      await this.#client.pause(this.#draw.pause(LOOKS_EVERY_MS));
+      await this.#client.pause(this.#draw.pause(this.#world.paced(LOOKS_EVERY_MS)));
       const listed = await this.#call('list_approvals', { state: 'pending' });
       for (const request of listed?.approvals ?? []) await this.#answer(request);
     }
@@ -99,7 +99,7 @@ export class SimulatedOwner {
   #untilChange(token: GivenToken | undefined): number {
     if (!token) return TIMEOUT_MS;
     const leftMs = token.expiresMs - this.#client.process.wallMs();
-    return Math.min(this.#draw.pause(TOKEN_CHANGES_MS), leftMs + this.#draw.pause(TOKEN_ENDED_MS));
+    return Math.min(this.#draw.pause(this.#world.paced(TOKEN_CHANGES_MS)), leftMs + this.#draw.pause(TOKEN_ENDED_MS));
   }
 
   async #giveToken({ plan: { name } }: SimulatedAgent): Promise<GivenToken | undefined> {

@@ -14,11 +14,11 @@ const COUNTS_AFTER_MS = 5_000;
 export async function changeRules(world: World, machine: SimulatedMachine, draw: Draw): Promise<void> {
   const light = deviceTool(REPEATABLE, machine.name);
   for (;;) {
-    await world.pause(draw.pause(CHANGED_EVERY_MS));
+    await world.pause(draw.pause(world.paced(CHANGED_EVERY_MS)));
     if (world.isEnding) return;
     if (!write(world, machine, `rules:\n  - { name: no light, effect: deny, when: { kind: agent, tool: '${light}' } }\n`)) continue;
     const ban = world.ledger.forbid(light, world.queue.nowMs + COUNTS_AFTER_MS);
-    await world.pause(draw.pause(CHANGED_EVERY_MS / 4));
+    await world.pause(draw.pause(world.paced(CHANGED_EVERY_MS / 4)));
     while (!machine.isRunning) await world.pause(COUNTS_AFTER_MS);
     ban.untilMs = world.queue.nowMs;
     write(world, machine, 'rules: []\n');

@@ -1,22 +1,30 @@
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BrokenInvariant } from './broken-invariant.ts';
 import { World, type WorldFigures, type WorldPlan } from './world.ts';
+import { commandOf, findingText } from './world-plan.ts';
 
 const MEMORY = '/dev/shm';
 const SHOWN_LINES = 200;
 
+type Plan = Omit<WorldPlan, 'folder'>;
+
 /** Runs a world, and prints its figures or what was broken. Returns the exit code of the program. */
-export async function runWorld(plan: Omit<WorldPlan, 'folder'>): Promise<number> {
-  const world = new World({ ...plan, folder: newFolder() });
+export async function runWorld(plan: Plan): Promise<number> {
+  const folder = newFolder();
+  const world = new World({ ...plan, folder });
   const startMs = cpuMs();
+  process.on('uncaughtException', (error) => {
+    printBroken(crashed(error), world, plan);
+    rmSync(folder, { recursive: true, force: true });
+    process.exit(1);
+  });
   try {
     printFigures(await world.run(), plan, cpuMs() - startMs);
     return 0;
   } catch (error) {
-    if (!(error instanceof BrokenInvariant)) throw error;
-    printBroken(error, world, plan);
+    printBroken(error instanceof BrokenInvariant ? error : crashed(error), world, plan);
     return 1;
   }
 }
@@ -29,11 +37,7 @@ function newFolder(): string {
   }
 }
 
-function printFigures(
-  { hash, events, attempts, effects, outcomes }: WorldFigures,
-  { seed, hubs, hours }: Omit<WorldPlan, 'folder'>,
-  ms: number,
-): void {
+function printFigures({ hash, events, attempts, effects, outcomes }: WorldFigures, { seed, hubs, hours }: Plan, ms: number): void {
   const ends = Object.entries(outcomes).toSorted(([, a], [, b]) => b - a);
   console.log(`seed ${seed}: ${hubs} hubs for ${hours} h, ${events} events, ${attempts} calls, ${effects} effects`);
   console.log(`answers: ${ends.map(([code, count]) => `${code} ${count}`).join(', ')}`);
@@ -41,10 +45,16 @@ function printFigures(
   console.log(`hash ${hash}`);
 }
 
-function printBroken({ message, concerns }: BrokenInvariant, world: World, { seed, hubs, hours }: Omit<WorldPlan, 'folder'>): void {
-  console.log(`BROKEN with seed ${seed}: ${message}`);
-  for (const line of world.trace.concerning(concerns, SHOWN_LINES)) console.log(`  ${line}`);
-  console.log(`replay: scripts/simulate --seed ${seed} --hubs ${hubs} --hours ${hours} --trace /tmp/trace`);
+/** A world always ends, so any other error is one of the program under test or of the simulation. */
+function crashed(error: unknown): BrokenInvariant {
+  return new BrokenInvariant('nothing ends with an error of its own', error instanceof Error ? `${error.stack}` : String(error), []);
+}
+
+function printBroken({ invariant, problem, concerns }: BrokenInvariant, world: World, plan: Plan): void {
+  const { queue, parts, trace } = world;
+  console.log(findingText({ invariant, problem, hours: queue.nowMs / 3_600_000, parts: [...parts] }));
+  for (const line of trace.concerning(concerns, SHOWN_LINES)) console.log(`  ${line}`);
+  console.log(`replay: ${commandOf(plan)} --trace /tmp/trace`);
 }
 
 function cpuMs(): number {

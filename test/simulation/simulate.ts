@@ -1,20 +1,10 @@
+import { parseArgs } from 'node:util';
 import './install.ts';
+import { plant } from './planted/plant.ts';
+import { planOf, WORLD_OPTIONS } from './world-plan.ts';
 
-/** One world in this process: `node test/simulation/simulate.ts --seed N --hubs 5 --hours 24 [--trace FILE]`. */
-const { parseArgs } = await import('node:util');
+/** One world in this process, with a planted bug if `--bug` names one (scripts/simulate). */
+const { values } = parseArgs({ options: WORLD_OPTIONS });
+if (values.bug !== undefined) plant(values.bug);
 const { runWorld } = await import('./run-world.ts');
-const { values } = parseArgs({
-  options: {
-    seed: { type: 'string', default: '1' },
-    hubs: { type: 'string', default: '5' },
-    hours: { type: 'string', default: '24' },
-    trace: { type: 'string' },
-  },
-});
-const { seed, hubs, hours, trace } = values;
-process.exitCode = await runWorld({
-  seed: Number(seed),
-  hubs: Number(hubs),
-  hours: Number(hours),
-  ...(trace !== undefined && { traceFile: trace }),
-});
+process.exitCode = await runWorld({ ...planOf(values), ...(values.trace !== undefined && { traceFile: values.trace }) });

@@ -56,7 +56,8 @@ async function command(parts: DeviceParts & { readonly tool: string }, params: J
   const { machine, tool } = parts;
   const { answersAfterMs, isSilent, isOff } = parts.mood();
   const { traceId: trace, requestId, agentId: agent } = context;
-  const effect = { machine, tool, params: canonicalJson(params), trace, requestId, agent };
+  const { diskState: disk = 'well' } = currentProcess() ?? {};
+  const effect = { machine, tool, params: canonicalJson(params), trace, requestId, agent, disk };
   parts.onCommand(effect);
   if (!isOff) parts.onEffect(effect);
   if (isSilent || isOff) return await unknownOutcome(context.signal);

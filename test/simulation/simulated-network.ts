@@ -1,6 +1,7 @@
 import { type MemoryListener, MemoryNetwork, type PipeEnd, type WireMessage } from '../mesh/memory-network.ts';
 import { Draw } from './draw.ts';
 import type { EventQueue } from './event-queue.ts';
+import { messageWords } from './message-words.ts';
 import { currentProcess, type SimulatedProcess } from './simulated-process.ts';
 
 /** What one machine sends to another one. `bytes` is its length, 0 for what only opens or ends something. */
@@ -9,6 +10,8 @@ export interface SentMessage {
   readonly to: string;
   readonly type: string;
   readonly bytes: number;
+  /** Returns what it is, for people. */
+  readonly words: () => string;
 }
 
 /** A connection's end, with the process that has it. */
@@ -123,7 +126,8 @@ export class SimulatedNetwork extends MemoryNetwork {
   }
 
   override sends(from: string, to: string, message: WireMessage): void {
-    this.#parts.onMessage({ from, to, type: message.type, bytes: 'bytes' in message ? message.bytes.length : 0 });
+    const bytes = 'bytes' in message ? message.bytes.length : 0;
+    this.#parts.onMessage({ from, to, type: message.type, bytes, words: () => messageWords(message) });
   }
 
   override listen(address: string, listener: MemoryListener): () => void {

@@ -32,11 +32,11 @@ export class Trace {
   }
 
   /** Notes what one machine sends to another one. It is a line of the file alone, since there are so many. */
-  message(atMs: number, { from, to, type, bytes }: SentMessage): void {
+  message(atMs: number, { from, to, type, bytes, words }: SentMessage): void {
     this.#digest.time(atMs);
     for (const name of [from, to, type]) this.#digest.name(name);
     this.#digest.number(bytes);
-    if (this.#file !== undefined) this.#write({ atMs, who: from, what: `${type} to ${to}${bytes > 0 ? `, ${bytes} B` : ''}` });
+    if (this.#file !== undefined) this.#write({ atMs, who: from, what: `${words()} to ${to}${bytes > 0 ? `, ${bytes} B` : ''}` });
   }
 
   line(line: TraceLine): void {

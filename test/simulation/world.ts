@@ -3,6 +3,7 @@ import { crc32 } from 'node:zlib';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { Logger } from '../../src/core/logger.ts';
+import { seededRandom } from '../seeded-random.ts';
 import { AGENT_MANNERS, SimulatedAgent } from './agents.ts';
 import { SimulatedAutomation } from './automations.ts';
 import { BrokenInvariant } from './broken-invariant.ts';
@@ -24,11 +25,9 @@ import { SimulatedMachine } from './simulated-machine.ts';
 import { SimulatedNetwork } from './simulated-network.ts';
 import { SimulatedProcess } from './simulated-process.ts';
 import { Trace } from './trace.ts';
+import type { ShownPlan } from './world-plan.ts';
 
-export interface WorldPlan {
-  readonly seed: number;
-  readonly hubs: number;
-  readonly hours: number;
+export interface WorldPlan extends ShownPlan {
   /** Folder for the disks of all machines, preferably in memory. It is removed at the end. */
   readonly folder: string;
   /** File for all lines of the trace. */
@@ -60,6 +59,8 @@ export class World {
   readonly ledger = new Ledger();
   readonly machines: readonly SimulatedMachine[];
   readonly trace: Trace;
+  /** Names of what can be left out, and was there. */
+  readonly parts = new Set<string>();
   /** After this, people and agents begin nothing new. */
   isEnding = false;
   /** The first invariant that did not hold. */
@@ -111,6 +112,24 @@ export class World {
 
   note(who: string, what: string): void {
     this.trace.line({ atMs: this.queue.nowMs, who, what: what.replaceAll(this.#plan.folder, '/disk') });
+  }
+
+  /** Mean time between two deeds of a person or an agent, which is this time at home, in milliseconds. */
+  paced(ms: number): number {
+    return ms / this.#plan.pace;
+  }
+
+  /** Waits for the time of a fault that lasts. Where faults come more often, they are shorter, so that there is calm between them. */
+  lasts(ms: number): Promise<void> {
+    return this.pause(ms / this.#plan.faults);
+  }
+
+  /** Returns whether something of this name, such as an agent or a fault, is in this world. */
+  has(name: string): boolean {
+    const { only } = this.#plan;
+    const isThere = only === undefined || only.includes(name);
+    if (isThere) this.parts.add(name);
+    return isThere;
   }
 
   pause(ms: number): Promise<void> {
@@ -192,17 +211,28 @@ export class World {
   }
 
   #populate(): void {
-    for (const machine of this.machines) {
-      const agents = Array.from({ length: AGENTS_OF_A_HUB }, (_, index) => this.#agent(machine, index));
-      for (const agent of agents) agent.start();
-      new SimulatedOwner(this, machine, { seed: this.#seedOf(`owner of ${machine.name}`), agents }).start();
-      new SimulatedAutomation(this, machine, this.#seedOf(`automation of ${machine.name}`)).start();
-      const home = this.#homes.get(machine.name);
-      if (home) new SimulatedHousehold(this, machine, { home, seed: this.#seedOf(`household of ${machine.name}`) }).start();
-      new SimulatedMaker(this, machine, this.#seedOf(`maker of ${machine.name}`)).start();
-      this.#process.run(() => void changeRules(this, machine, new Draw(this.#process.random)));
-    }
-    this.#process.run(() => void breakThings(this, new Draw(this.#process.random)));
+    for (const machine of this.machines) this.#populateMachine(machine);
+    const { faults: frequency, kinds } = this.#plan;
+    this.#process.run(() => void breakThings(this, { draw: this.#drawFor('faults'), frequency, kinds }));
+  }
+
+  #populateMachine(machine: SimulatedMachine): void {
+    const { name } = machine;
+    const all = Array.from({ length: AGENTS_OF_A_HUB }, (_, index) => this.#agent(machine, index));
+    const agents = all.filter((agent) => this.has(agent.plan.name));
+    for (const agent of agents) agent.start();
+    if (this.has(`owner-${name}`)) new SimulatedOwner(this, machine, { seed: this.#seedOf(`owner of ${name}`), agents }).start();
+    if (this.has(`automation-${name}`)) new SimulatedAutomation(this, machine, this.#seedOf(`automation of ${name}`)).start();
+    const home = this.#homes.get(name);
+    if (home && this.has(`household-${name}`))
+      new SimulatedHousehold(this, machine, { home, seed: this.#seedOf(`household of ${name}`) }).start();
+    if (this.has(`maker-${name}`)) new SimulatedMaker(this, machine, this.#seedOf(`maker of ${name}`)).start();
+    if (this.has(`rules-${name}`)) this.#process.run(() => void changeRules(this, machine, this.#drawFor(`rules of ${name}`)));
+  }
+
+  /** Draws of its own, which what is left out of the world does not shift. */
+  #drawFor(name: string): Draw {
+    return new Draw(seededRandom(this.#seedOf(name)));
   }
 
   #agent(home: SimulatedMachine, index: number): SimulatedAgent {

@@ -31,9 +31,10 @@ export async function checkAudit(machine: SimulatedMachine, { effects }: Ledger)
   if (missing) throw lostRow(missing);
 }
 
-/** Returns whether a power cut may have taken the rows of a call. Those of a guarded call are on the disk before it acts. */
-function mayBeLost({ atMs, tool }: Effect, { powerCuts }: SimulatedMachine): boolean {
-  return !tool.includes(GUARDED) && powerCuts.some((cutMs) => cutMs >= atMs && cutMs - atMs <= SYNCED_AFTER_MS);
+/** Returns whether the disk or a power cut may have taken the rows of a call. Those of a guarded call are on the disk before it acts. */
+function mayBeLost({ atMs, tool, disk }: Effect, { powerCuts }: SimulatedMachine): boolean {
+  if (tool.includes(GUARDED)) return false;
+  return disk !== 'well' || powerCuts.some((cutMs) => cutMs >= atMs && cutMs - atMs <= SYNCED_AFTER_MS);
 }
 
 function lostRow({ machine, requestId, trace, tool }: Effect): BrokenInvariant {

@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { argumentsOf, type Finding, findingIn, type ShownPlan } from './world-plan.ts';
+
+const PROGRAM = new URL('simulate.ts', import.meta.url).pathname;
+const COMPILED = new URL('../../.run/compile-cache', import.meta.url).pathname;
+/** Clock ticks of /proc a second (proc_pid_stat(5): USER_HZ). */
+const TICKS_PER_SECOND = 100;
+/** Exit status of a program that the shell has started and that a signal has ended: 128 and the number of the signal (SIGXCPU). */
+const OUT_OF_TIME = 'it does not end';
+
+/** What a world in a process of its own came to. */
+export interface Outcome {
+  readonly printed: string;
+  /** Seconds of processor time. */
+  readonly seconds: number;
+  readonly hash?: string;
+  readonly finding?: Finding;
+}
+
+/** How a world is run: with which planted bug, and for how many seconds of processor time at most. */
+export interface Run {
+  readonly plan: ShownPlan;
+  readonly bug?: string;
+  readonly traceFile?: string;
+  readonly limitSeconds?: number;
+}
+
+/** Simulates a world in a process of its own. A world that takes too long is a finding too. */
+export async function runChild({ plan, bug, traceFile, limitSeconds }: Run): Promise<Outcome> {
+  const more = [...(bug === undefined ? [] : ['--bug', bug]), ...(traceFile === undefined ? [] : ['--trace', traceFile])];
+  const limit = limitSeconds === undefined ? '' : `ulimit -t ${Math.ceil(limitSeconds)}; `;
+  const startSeconds = childSeconds();
+  const program = [process.execPath, PROGRAM, ...argumentsOf(plan), ...more];
+  const env = { ...process.env, TZ: 'UTC', NODE_COMPILE_CACHE: COMPILED };
+  const child = spawn('bash', ['-c', `${limit}exec "$@"`, 'bash', ...program], { stdio: ['ignore', 'pipe', 'pipe'], env });
+  const [printed, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  const seconds = childSeconds() - startSeconds;
+  const hash = /^hash ([0-9a-f]{64})$/m.exec(printed)?.[1];
+  if (code === 0 && hash !== undefined) return { printed, seconds, hash };
+  return { printed: `${printed}${errors}`, seconds, finding: findingIn(printed) ?? { ...noFinding(errors), hours: plan.hours, parts: [] } };
+}
+
+function noFinding(errors: string): Pick<Finding, 'invariant' | 'problem'> {
+  return { invariant: 'a world ends', problem: errors.trim().split('\n').at(-1) || OUT_OF_TIME };
+}
+
+/** Processor time of all children of this process that have ended, in seconds. */
+function childSeconds(): number {
+  const stat = readFileSync('/proc/self/stat', 'utf8');
+  // The second field, the name of the program, stands in parentheses and may have blanks (proc_pid_stat(5)).
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[13]) + Number(fields[14])) / TICKS_PER_SECOND;
+}

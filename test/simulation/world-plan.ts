@@ -1,0 +1,76 @@
+/** What a world is made from, as the options of the program have it. */
+export interface ShownPlan {
+  readonly seed: number;
+  readonly hubs: number;
+  readonly hours: number;
+  /** People and agents do so many times as much as at home, and change their minds so many times as often. */
+  readonly pace: number;
+  /** Faults come so many times as often as at home, and those that last are so many times shorter. */
+  readonly faults: number;
+  /** So many kinds of faults come, drawn from the seed; all when absent. Each kind is the more frequent, the fewer there are. */
+  readonly kinds?: number;
+  /** Names of the agents, owners, automations, rules and faults that there are; all of them when absent. */
+  readonly only?: readonly string[];
+}
+
+/** The options of the programs that simulate worlds. */
+export const WORLD_OPTIONS = {
+  seed: { type: 'string', default: '1' },
+  hubs: { type: 'string', default: '5' },
+  hours: { type: 'string', default: '24' },
+  pace: { type: 'string', default: '1' },
+  faults: { type: 'string', default: '1' },
+  kinds: { type: 'string' },
+  only: { type: 'string' },
+  bug: { type: 'string' },
+  trace: { type: 'string' },
+} as const;
+
+type GivenOptions = Readonly<Record<'seed' | 'hubs' | 'hours' | 'pace' | 'faults', string> & Partial<Record<'kinds' | 'only', string>>>;
+
+export function planOf({ seed, hubs, hours, pace, faults, kinds, only }: GivenOptions): ShownPlan {
+  return {
+    ...{ seed: Number(seed), hubs: Number(hubs), hours: Number(hours), pace: Number(pace), faults: Number(faults) },
+    ...(kinds !== undefined && { kinds: Number(kinds) }),
+    ...(only !== undefined && { only: only.split(',').filter((name) => name !== '') }),
+  };
+}
+
+/** The arguments with which the world is simulated again. */
+export function argumentsOf({ seed, hubs, hours, pace, faults, kinds, only }: ShownPlan): readonly string[] {
+  const rare = {
+    ...(pace !== 1 && { pace }),
+    ...(faults !== 1 && { faults }),
+    ...(kinds !== undefined && { kinds }),
+    ...(only && { only: only.join(',') }),
+  };
+  return Object.entries({ seed, hubs, hours, ...rare }).flatMap(([name, value]) => [`--${name}`, `${value}`]);
+}
+
+/** The command with which the world is simulated again. */
+export function commandOf(plan: ShownPlan): string {
+  return `scripts/simulate ${argumentsOf(plan).join(' ')}`;
+}
+
+/** An invariant that did not hold in a world. */
+export interface Finding {
+  readonly invariant: string;
+  readonly problem: string;
+  /** Hours of the world after which it broke. */
+  readonly hours: number;
+  /** Names of the faults, people, agents, rules and automations that there were. */
+  readonly parts: readonly string[];
+}
+
+/** What a program says of a world in which an invariant did not hold. */
+export function findingText({ invariant, problem, hours, parts }: Finding): string {
+  return `BROKEN after ${hours.toFixed(4)} h: ${invariant}: ${problem}\nparts: ${parts.join(',')}`;
+}
+
+/** The finding in what a program has printed; undefined if all invariants held, or the program did not get so far. */
+export function findingIn(printed: string): Finding | undefined {
+  const [, hours, invariant, problem] = /^BROKEN after ([\d.]+) h: (.*?): (.*)$/m.exec(printed) ?? [];
+  const [, parts] = /^parts: (.*)$/m.exec(printed) ?? [];
+  if (hours === undefined || invariant === undefined || problem === undefined || parts === undefined) return undefined;
+  return { invariant, problem, hours: Number(hours), parts: parts.split(',').filter((name) => name !== '') };
+}
