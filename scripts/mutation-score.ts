@@ -13,8 +13,9 @@ import { type Verdict, Verdicts, verdictOn } from './mutation-score/verdicts.ts'
 const ROOT = new URL('..', import.meta.url).pathname.replace(/\/$/, '');
 const STATE = join(ROOT, '.run/mutation-score');
 const FOLDERS = ['auth', 'calls', 'codec', 'storage'];
+const IMPORT = new RegExp(`from '(?:\\.\\./)+src/(?:${FOLDERS.join('|')})/`);
 const USAGE = `usage: npm run mutate -- [--sample N] [--seed N] [--folder NAME] [--workers N] [--again] [--report]
-Draws mutants from src/{${FOLDERS.join(',')}}, and reports which ones the unit tests of these folders notice.
+Draws mutants from src/{${FOLDERS.join(',')}}, and reports which ones are noticed by the unit tests of these folders, and by others that import these sources.
 It goes on where it was ended. --again asks once more about those that nobody noticed; --report only prints what is known.`;
 
 /** See `USAGE`. */
@@ -31,7 +32,7 @@ async function main(args: readonly string[]): Promise<void> {
   const sources = JSON.stringify(switchedSources(mutants));
   process.env.ATMO_MUTATED_SOURCES = join(STATE, `sources-${seed}-${sample}.json`);
   writeFileSync(process.env.ATMO_MUTATED_SOURCES, sources);
-  const reach = new Reach(ROOT, join(STATE, `reach-${seed}-${sample}.json`));
+  const reach = new Reach(ROOT, join(STATE, `reach-${seed}-${sample}.json`), mutants);
   const verdicts = new Verdicts(join(STATE, 'verdicts.jsonl'));
   const open = wanted.filter((mutant) => {
     const known = verdicts.of(mutant);
@@ -61,8 +62,7 @@ async function runTests(
   { workers, sources, reach, verdicts }: Parts & { readonly workers: number },
 ): Promise<void> {
   const runs = await Promise.all(Array.from({ length: workers }, startRuns));
-  const testFiles = FOLDERS.flatMap((name) => globSync(`test/${name}/**/*.test.ts`, { cwd: ROOT })).toSorted();
-  await reach.record(runs, testFiles, sources);
+  await reach.record(runs, testFiles(), sources);
   const next = open.values();
   await Promise.all(runs.map((own) => work(next, { runs: own, reach, verdicts })));
   await Promise.all(runs.map((own) => own.end()));
@@ -88,10 +88,16 @@ function optionsFrom(args: readonly string[]) {
   return { sample, seed, workers, folder: values.folder, again: values.again, reportOnly: values.report };
 }
 
+/** The unit tests of the folders, and those that import one of the sources. */
+function testFiles(): readonly string[] {
+  const all = globSync('test/**/*.test.ts', { cwd: ROOT, exclude: ['test/live/**'] });
+  const isOwn = (file: string) => FOLDERS.some((name) => file.startsWith(`test/${name}/`));
+  return all.filter((file) => isOwn(file) || IMPORT.test(textOf(file))).toSorted();
+}
+
 function startRuns(): Promise<TestRuns> {
   const script = (name: string) => join(ROOT, 'scripts/mutation-score', name);
-  const include = FOLDERS.map((name) => `test/${name}/**/*.test.ts`);
-  return TestRuns.start({ root: ROOT, include, preload: script('load-switched.ts'), setup: script('setup-mutants.ts') });
+  return TestRuns.start({ root: ROOT, preload: script('load-switched.ts'), setup: script('setup-mutants.ts') });
 }
 
 /** The sources that have mutants, by URL. */

@@ -12,6 +12,18 @@ const EQUIVALENT: readonly Equivalent[] = [
     instead: 'losses.length >= 0',
     why: 'the rows before the first call without an outcome are read too, and hold none',
   },
+  {
+    file: 'src/calls/idempotency-store.ts',
+    text: 'stored.call_hash !== callHash',
+    instead: 'false',
+    why: 'expired answers are no longer counted at that point, and the key of a living one cannot be used by another call',
+  },
+  {
+    file: 'src/calls/routing/announced-device.ts',
+    text: 'template === undefined || name === undefined',
+    instead: '(template === undefined) && (name === undefined)',
+    why: 'the names come from the templates, each of which has one',
+  },
 ];
 
 export function whyEquivalent(mutant: Mutant): string | undefined {

@@ -26,10 +26,13 @@ export class Reach {
   readonly #path: string;
   readonly #recorded: Map<string, FileReach>;
   readonly #imported = new Map<string, ReadonlySet<string>>();
+  readonly #sources: ReadonlyMap<string, string>;
+  readonly #shares = new Map<string, ReadonlyMap<string, number>>();
 
-  constructor(root: string, path: string) {
+  constructor(root: string, path: string, mutants: readonly Mutant[]) {
     this.#root = root;
     this.#path = path;
+    this.#sources = new Map(mutants.map(({ id, file }) => [id, file]));
     this.#recorded = new Map(existsSync(path) ? Object.entries(JSON.parse(readFileSync(path, 'utf8'))) : []);
   }
 
@@ -59,13 +62,31 @@ export class Reach {
     return [...this.#recorded.values()].some(({ tests }) => tests.some(({ loaded }) => loaded.includes(id)));
   }
 
-  /** The tests that may notice a mutant, those that probably do first: of the same name, then of the same folder, then quick ones. */
+  /** The tests that may notice a mutant, those that probably do first: of the same name, then those that reach most of its source. */
   candidates(mutant: Mutant): readonly Candidate[] {
     const isLoaded = this.isLoaded(mutant);
     const candidates = [...this.#recorded].flatMap(([file, reach]) =>
       candidateOf(file, reach, mutant, isLoaded && this.#imports(file, mutant)),
     );
-    return candidates.toSorted((a, b) => farness(a, mutant) - farness(b, mutant) || a.ms - b.ms);
+    const shareOf = ({ file }: Candidate) => (isNamedLike(file, mutant) ? Number.POSITIVE_INFINITY : this.#share(file, mutant));
+    return candidates
+      .map((candidate) => ({ candidate, share: shareOf(candidate) }))
+      .toSorted((a, b) => Math.sign(b.share - a.share) || a.candidate.ms - b.candidate.ms)
+      .map(({ candidate }) => candidate);
+  }
+
+  /** Number of mutants of the same source that a test file reaches. */
+  #share(testFile: string, { file }: Mutant): number {
+    const known = this.#shares.get(testFile) ?? this.#sharesOf(testFile);
+    this.#shares.set(testFile, known);
+    return known.get(file) ?? 0;
+  }
+
+  #sharesOf(testFile: string): ReadonlyMap<string, number> {
+    const tests = this.#recorded.get(testFile)?.tests ?? [];
+    const reached = new Set(tests.flatMap((test) => [...test.reached, ...test.shared, ...test.loaded]));
+    const bySource = Map.groupBy(reached, (id) => this.#sources.get(id) ?? '');
+    return new Map([...bySource].map(([file, ids]) => [file, ids.length]));
   }
 
   #imports(testFile: string, { file }: Mutant): boolean {
@@ -83,10 +104,8 @@ function candidateOf(file: string, { tests, ms, failed }: FileReach, { id }: Mut
   return [{ file, ids: reaching.map((test) => test.id), ms: reaching.reduce((sum, test) => sum + test.ms, 0) }];
 }
 
-function farness({ file }: Candidate, mutant: Mutant): number {
-  const plain = file.replace(/^test\//, 'src/').replace('.test.ts', '.ts');
-  if (plain === mutant.file) return 0;
-  return dirname(plain) === dirname(mutant.file) ? 1 : 2;
+function isNamedLike(testFile: string, { file }: Mutant): boolean {
+  return testFile.replace(/^test\//, 'src/').replace('.test.ts', '.ts') === file;
 }
 
 /** Sources and tests that a test file imports, and those that these import. */

@@ -28,8 +28,6 @@ export interface FileTests {
 
 export interface RunOptions {
   readonly root: string;
-  /** Test files, as globs below the root. */
-  readonly include: readonly string[];
   /** Loaded before anything else, by each process. */
   readonly preload: string;
   /** Loaded before the tests of each file. */
@@ -53,12 +51,12 @@ export class TestRuns {
     this.#processes = processes;
   }
 
-  static async start({ root, include, preload, setup }: RunOptions): Promise<TestRuns> {
+  static async start({ root, preload, setup }: RunOptions): Promise<TestRuns> {
     const processes = new KeptProcesses();
     const vitest = await createVitest({
       config: false,
       root,
-      include: [...include],
+      include: ['test/**/*.test.ts'],
       setupFiles: [setup],
       execArgv: [`--import=${preload}`],
       watch: false,

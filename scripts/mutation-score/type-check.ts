@@ -66,7 +66,9 @@ function share(one: Mutant, other: Mutant): boolean {
 /** The source with several mutants, whose lines keep their numbers. */
 function withAll(mutants: readonly Mutant[], source: string): string {
   const lastFirst = mutants.toSorted((a, b) => b.start - a.start);
-  return lastFirst.reduce((changed, { start, end, instead, text }) => {
+  return lastFirst.reduce((changed, { kind, start, end, text, ...mutant }) => {
+    // An empty statement after an `if` is refused, an empty block is not.
+    const instead = kind === 'statement' ? '{}' : mutant.instead;
     const missing = text.split('\n').length - instead.split('\n').length;
     return changed.slice(0, start) + instead + '\n'.repeat(Math.max(0, missing)) + changed.slice(end);
   }, source);

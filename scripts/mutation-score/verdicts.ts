@@ -15,7 +15,7 @@ export interface Verdict {
  * Beside the first tests, no more are asked than take this long together without any mutant: one that only the others notice counts as
  * one that survived.
  */
-const MOST_MS = 8000;
+const MOST_MS = 15_000;
 const FIRST = 3;
 /** A run with a mutant may take this many times as long as without, and a while more; then it counts as noticed. */
 const TIMES = 4;

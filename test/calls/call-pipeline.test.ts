@@ -469,6 +469,19 @@ describe('results', () => {
     }
   });
 
+  test.each([
+    [true, 'breaks its own schema: .*; it has run and may have taken effect$'],
+    [false, 'breaks its own schema: [^;]*$'],
+  ])('that break the schema of a tool with side effects (%s) say whether it may have acted', async (hasSideEffects, message) => {
+    const { pipeline, registry } = makePipeline();
+    const requires = { permissions: ['device:control:lamp'] };
+    registry.register(
+      makeTool({ returns, requires, execution: { side_effects: hasSideEffects }, handler: async () => ({ value: 'warm' }) }),
+    );
+    const answer = await pipeline.call({ principal: owner, tool: 'probe', params: {} });
+    expect(answer).toMatchObject({ error: { code: 'RESULT_INVALID', message: expect.stringMatching(message) } });
+  });
+
   test('may be larger than what a caller can send, whether they have a schema or not', async () => {
     const { registry, pipeline } = makePipeline();
     const returns = { type: 'object', properties: { content: { type: 'string' } } };

@@ -21,9 +21,12 @@ class Authenticator {
   flags = 0x05;
   origin = ORIGIN;
   rpId = 'hub.example';
+  /** Key type, algorithm and curve of the public key, encoded as in COSE. */
+  keyKind: readonly [kty: number, alg: number, crv: number];
 
   constructor(kind: 'es256' | 'ed25519') {
     this.#isEs256 = kind === 'es256';
+    this.keyKind = this.#isEs256 ? [0x02, 0x26, 0x01] : [0x01, 0x27, 0x06];
     this.#keys = this.#isEs256 ? generateKeyPairSync('ec', { namedCurve: 'P-256' }) : generateKeyPairSync('ed25519');
   }
 
@@ -72,8 +75,11 @@ class Authenticator {
   #coseKey(): Buffer {
     const { x = '', y = '' } = this.#keys.publicKey.export({ format: 'jwk' });
     const part = (text: string) => Buffer.from(text, 'base64url');
-    if (!this.#isEs256) return Buffer.concat([Buffer.from('a4010103272006215820', 'hex'), part(x)]);
-    return Buffer.concat([Buffer.from('a5010203262001215820', 'hex'), part(x), Buffer.from('225820', 'hex'), part(y)]);
+    const [kty, alg, crv] = this.keyKind;
+    const kind = Uint8Array.of(0x01, kty, 0x03, alg, 0x20, crv);
+    const key = Buffer.concat([kind, Buffer.from('215820', 'hex'), part(x)]);
+    if (!this.#isEs256) return Buffer.concat([Uint8Array.of(0xa4), key]);
+    return Buffer.concat([Uint8Array.of(0xa5), key, Buffer.from('225820', 'hex'), part(y)]);
   }
 }
 
@@ -112,6 +118,20 @@ describe('a passkey', () => {
     await expect(queue.decide({ approvalId: other.approval_id, decision: 'approve', person: 'ann', signature: copied })).rejects.toThrow(
       /signature/,
     );
+  });
+
+  test.each([
+    ['es256', 'of another key type', [0x01, 0x26, 0x01]],
+    ['es256', 'for another algorithm', [0x02, 0x27, 0x01]],
+    ['es256', 'on another curve', [0x02, 0x26, 0x02]],
+    ['ed25519', 'of another key type', [0x02, 0x27, 0x06]],
+    ['ed25519', 'for another algorithm', [0x01, 0x26, 0x06]],
+    ['ed25519', 'on another curve', [0x01, 0x27, 0x04]],
+  ] as const)('with %s whose key says that it is %s is not registered', async (kind, _, keyKind) => {
+    const authenticator = new Authenticator(kind);
+    authenticator.keyKind = keyKind;
+    const { read } = await registered(authenticator);
+    expect(() => read()).toThrow(/uses neither ES256 nor Ed25519/);
   });
 
   const ANN: Principal = { ...AGENT, id: 'ann' };

@@ -252,6 +252,15 @@ describe('the client is told', () => {
     expect(errorIn(json.redirect_to)).toBe(error);
   });
 
+  test('of a state that is too long without this state, and of any other mistake with the whole state', async () => {
+    const stateFor = async (state: string) => {
+      const { json } = await lab.open(lab.query(clientId, { state, response_type: 'token' }));
+      return new URL(json.redirect_to).searchParams.get('state');
+    };
+    expect(await stateFor('x'.repeat(2_048))).toBe('x'.repeat(2_048));
+    expect(await stateFor('x'.repeat(2_049))).toBeNull();
+  });
+
   test.each([
     'response_type=code',
     `code_challenge=${CHALLENGE}`,

@@ -48,6 +48,18 @@ describe('an access ends', () => {
     expect((await lab.exchange(clientId, code)).json.error).toBe('invalid_grant');
   });
 
+  test('when the token of its person was revoked before the client exchanged the code', async () => {
+    const lab = await oauthLab();
+    await lab.people.add(ANN);
+    const permissions = ['device:control:*', 'device:read:*', 'sensor:read:*'];
+    const { token, principal } = lab.tokens.issuer.issue({ agentId: 'ann', permissions, ttlMs: 3_600_000 }, OWNER);
+    const clientId = await lab.register();
+    const until = new Date(lab.clock.now() + 3_600_000).toISOString();
+    const code = (await lab.consent(lab.query(clientId), token, lab.choice({ until }))).searchParams.get('code') ?? '';
+    lab.tokens.issuer.revoke(principal.token?.id ?? '');
+    expect((await lab.exchange(clientId, code)).json.error).toBe('invalid_grant');
+  });
+
   test('at a start or a renewal, when a crash came between the end of its sign-in and that of the access', async () => {
     const lab = await oauthLab();
     const phone = await lab.signedIn(ANN, browser());
@@ -329,6 +341,19 @@ describe('an access', () => {
       'oauth.token_renewed',
       'oauth.grant_ended',
     ]);
+  });
+
+  test('is noted with its client, person, agent and address', async () => {
+    const lab = await oauthLab();
+    const { clientId } = await lab.connected();
+    const [grant] = lab.grants.list();
+    const begun = lab.notes.find(({ event }) => event === 'oauth.grant_begun');
+    expect(begun?.data).toMatchObject({
+      client_id: clientId,
+      person: grant?.person,
+      agent_id: grant?.agentId,
+      resource: grant?.resource.address,
+    });
   });
 });
 

@@ -234,6 +234,15 @@ describe('a person', () => {
     expect(people.find('monitor')).toBeUndefined();
   });
 
+  test('who is a guest needs an end, which is a time', async () => {
+    const { people, clock } = await household();
+    const guest = (limits: Person['limits']): Person => ({ ...ANN, name: 'gus', role: 'guest', limits });
+    for (const limits of [{}, { untilMs: 0 }, { untilMs: 1.5 }])
+      await expect(people.add(guest(limits))).rejects.toThrow(refusedAs('VALIDATION_ERROR'));
+    await people.add(guest({ untilMs: clock.now() + HOUR_MS }));
+    expect(people.find('gus')?.role).toBe('guest');
+  });
+
   test('who is removed loses sign-ins, tokens, keys and invitations at once', async () => {
     const { people, signedIn, isValid, approvers, tokens, accept, renew } = await household();
     await approvers.enrol({ person: 'owner', key: browser().key, label: 'owner.key' });

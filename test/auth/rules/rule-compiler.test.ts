@@ -75,6 +75,8 @@ describe('a rule that an earlier one leaves nothing to decide', () => {
     ['tool: "matter:*"', 'tool: "matter:lamp_turn_on"'],
     ['tool: "matter:lamp"', 'tool: "matter:lamp@1.0.0"'],
     ['agent: helper', 'agent: helper/child'],
+    ['agent: helper/*', 'agent: helper/*'],
+    ['agent: helper/*', 'agent: helper/child/*'],
     ['kind: agent', 'agent: helper'],
     ['action: DoorLock/*', 'action: [doorlock/unlock_door]'],
     ['area: Living room', 'area: living-room'],
@@ -139,6 +141,12 @@ test('names that nothing has are told, with the nearest that there is', () => {
     '4 the rule "b" names the tool "core:ecco", which there is not; did you mean core:echo?',
     '4 the rule "b" names the namespace of tools "mater", which there is not; did you mean matter?',
   ]);
+});
+
+test('a name that is like nothing there is told without a suggestion', () => {
+  const { set } = compileRules('rules:\n  - { name: a, effect: deny, when: { device: lamp } }\n', 'rules.yaml');
+  const [warning] = lintRules(set.rules, { devices: [], areas: [], types: [], values: [], tools: [] });
+  expect(warning?.message).toBe('the rule "a" names the device "lamp", which there is not');
 });
 
 test('an empty file has no rules and lets everything be', () => {

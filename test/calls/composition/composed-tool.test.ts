@@ -63,6 +63,33 @@ describe('a composed tool', () => {
     expect(setup.registrar.register(record('any', laundered), owner).definition.requires.permissions).toEqual(['device:control']);
   });
 
+  test('names its first eight steps in its description, and counts the rest', () => {
+    const { registrar } = makeRegistrar();
+    const steps = (count: number) => Array.from({ length: count }, () => ({ tool: 'temperature' }));
+    const descriptionOf = (id: string, count: number) => registrar.register(record(id, steps(count)), owner).definition.description;
+    const eight = Array.from({ length: 8 }, () => 'core:temperature').join(', then ');
+    expect(descriptionOf('eight', 8)).toBe(`Does what a test wants. Calls ${eight}.`);
+    expect(descriptionOf('ten', 10)).toBe(`Does what a test wants. Calls ${eight}, and 2 more.`);
+  });
+
+  test('answers something secret if the step whose result it answers does', () => {
+    const { registrar, add } = makeRegistrar();
+    add('secret', { returns: { type: 'object', properties: { code: { type: 'string', 'x-secret': true } } } });
+    const isSecret = (id: string, steps: readonly string[], result?: object) =>
+      registrar.register(
+        record(
+          id,
+          steps.map((tool) => ({ tool })),
+          { ...(result && { result: { ...result } }) },
+        ),
+        owner,
+      ).definition.returns['x-secret'] === true;
+    expect(isSecret('last', ['temperature', 'secret'])).toBe(true);
+    expect(isSecret('first', ['secret', 'temperature'])).toBe(false);
+    expect(isSecret('named', ['secret', 'temperature'], { code: { $result: '0/code' } })).toBe(true);
+    expect(isSecret('other', ['temperature', 'secret'], { warm: { $result: '0/temperature' } })).toBe(false);
+  });
+
   test('needs the capabilities of its steps where these run, and not on its own hub', async () => {
     const lamp = toolOf(['hub-b'], { namespace: 'matter', name: 'far_lamp_on', requires: { capabilities: ['matter_bridge'] } });
     const forwarded: string[] = [];

@@ -42,7 +42,7 @@ describe('the audit log of calls', () => {
     await using fixture = new AuditFixture();
     const store = await fixture.open();
     await fixture.fill(store, 3);
-    await store.record(fixture.note('token.refused', { why: 'ends in \ud800, "quoted"', n: -0 }));
+    await store.record(fixture.note('token.refused', { why: 'ends in \ud800, "quoted"', n: -0, 'b\ud800': [null, false] }));
     const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
     let hash = sha256('atmosphere-edge audit v1 hub-0123456789abcdef');
     for (const { hash: stated, ...row } of store.read({ limit: 100 }).toReversed()) {
