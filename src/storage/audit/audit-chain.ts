@@ -3,7 +3,7 @@ import { sha256Hex } from '../../codec/hashes.ts';
 import type { Effect, Principal } from '../../core/auth/principal.ts';
 import { isoTime } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { type Json, type JsonObject, present } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, present } from '../../core/json.ts';
 import { redact } from '../../core/logger.ts';
 import type { AuditRow, AuditVerification } from '../../core/storage/audit-log.ts';
 import type { AuditIntent, AuditNote, AuditOutcome } from '../../core/storage/audit-sink.ts';
@@ -47,7 +47,19 @@ export function rowOf(hub: string, { seq, hash }: ChainLink, fields: AuditFields
   const [token, ...rest] = tokens ?? [];
   const chain = token === undefined ? undefined : rest;
   const named = present({ agent, token, chain, tool, request, trace });
-  return { seq, at: isoTime(atMs), kind, hash, hub, ...named, content: JSON.parse(content) as JsonObject };
+  return { seq, at: isoTime(atMs), kind, hash, hub, ...named, content: contentOf(content) };
+}
+
+/** Content of a row that was damaged in the file. `verify_audit` says which row that is. */
+const UNREADABLE: JsonObject = { event: 'audit.unreadable' };
+
+function contentOf(text: string): JsonObject {
+  try {
+    const content: Json = JSON.parse(text);
+    return isJsonObject(content) ? content : UNREADABLE;
+  } catch {
+    return UNREADABLE;
+  }
 }
 
 /**

@@ -44,6 +44,8 @@ const SELECT_ROWS = `SELECT e.seq, e.at, e.kind, a.text AS agent, k.text AS toke
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const TRACE = /^[0-9a-f]{32}$/;
 
+const MAX_TIME_MS = 8_640_000_000_000_000;
+
 /** Packs an id: a UUID becomes 16 bytes, and a W3C trace id becomes a zero byte and 16 bytes. Any other id stays text. */
 function packId(id: string | undefined): Uint8Array | string | null {
   if (id === undefined) return null;
@@ -57,8 +59,14 @@ function parseRow(row: Readonly<Record<string, unknown>>): ChainedRow {
   const named = present({ agent, tokens, tool, request: unpackId(row.request), trace: unpackId(row.trace) });
   return {
     link: { seq: Number(row.seq), hash: hexOf(row.hash) },
-    fields: { kind: AUDIT_KINDS[Number(row.kind)] ?? 'note', atMs: Number(row.at), ...named, content: String(row.content) },
+    fields: { kind: AUDIT_KINDS[Number(row.kind)] ?? 'note', atMs: timeOf(row.at), ...named, content: String(row.content) },
   };
+}
+
+/** Returns a time of the row; 0 if it is none that a date can have (ECMA-262 §21.4.1.1). */
+function timeOf(value: unknown): number {
+  const atMs = Number(value);
+  return Math.abs(atMs) <= MAX_TIME_MS ? atMs : 0;
 }
 
 function hexOf(value: unknown): string {

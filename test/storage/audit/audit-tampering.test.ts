@@ -28,7 +28,7 @@ async function tamperedWith(change: (database: DatabaseSync) => void) {
   const store = await fixture.open();
   await fixture.fill(store, 10);
   const again = await fixture.edit(change);
-  return { check: await again.verify(), warnings: fixture.warnings(), notes: again.read({ limit: 5, kind: 'note' }) };
+  return { check: await again.verify(), warnings: fixture.warnings(), notes: again.read({ limit: 5, kind: 'note' }), rows: again.read({ limit: 30 }) };
 }
 
 describe('a check of the chain', () => {
@@ -46,6 +46,18 @@ describe('a check of the chain', () => {
       }),
       { numRuns: 25 },
     );
+  });
+
+  test('finds what no hub would write in any column, and the rows can still be read', async () => {
+    for (const column of COLUMNS) {
+      for (const value of ['{', '5', '', 1e300, -1, null, new Uint8Array([255])]) {
+        const { check, rows } = await tamperedWith((database) =>
+          database.prepare(`UPDATE OR IGNORE entry SET ${column} = ? WHERE seq = 8`).run(value),
+        );
+        expect(rows.map(({ seq }) => seq)).toContain(8);
+        if (!check.intact) expect(check.problem).toMatchObject({ seq: 8 });
+      }
+    }
   });
 
   test('finds a changed word, in every row that uses it', async () => {
