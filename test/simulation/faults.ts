@@ -78,6 +78,18 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     machine.process.clockErrorMs = 0;
     world.ledger.wrongClocks.set(machine.name, world.queue.nowMs);
   },
+  'a machine boots without the time': async (world, machine, draw) => {
+    machine.cutPower();
+    world.ledger.wrongClocks.set(machine.name, Number.POSITIVE_INFINITY);
+    await world.pause(draw.pause(20_000));
+    // A board without a battery begins in 1970.
+    machine.bootClockErrorMs = -machine.process.wallMs();
+    await world.startMachine(machine);
+    machine.bootClockErrorMs = 0;
+    await world.pause(draw.between(1_000, 300_000));
+    machine.process.clockErrorMs = 0;
+    world.ledger.wrongClocks.set(machine.name, world.queue.nowMs);
+  },
   'the network is slow and loses gossip': async (world, _, draw) => {
     const before = world.network.delayMs;
     world.network.delayMs = [5, draw.between(50, 1_500)];

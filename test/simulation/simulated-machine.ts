@@ -62,6 +62,8 @@ export class SimulatedMachine {
   readonly powerCuts: number[] = [];
   /** When a file of its disk was damaged last, milliseconds of the world. */
   damagedMs = Number.NEGATIVE_INFINITY;
+  /** Milliseconds by which its clock is ahead of the world's when it boots. */
+  bootClockErrorMs = 0;
   readonly #parts: MachineParts;
   readonly #plan: MachinePlan;
   /** Number of processes that have run so far. */
@@ -71,6 +73,7 @@ export class SimulatedMachine {
   #process: SimulatedProcess | undefined;
   #hub: Hub | undefined;
   #app: HttpApp | undefined;
+  #lastHubId = '';
 
   constructor(parts: MachineParts, plan: MachinePlan) {
     this.name = plan.name;
@@ -101,8 +104,9 @@ export class SimulatedMachine {
     this.process.diskState = state;
   }
 
+  /** The id of its hub, also while that is down. */
   get hubId(): string {
-    return this.#hub?.orchestrator.orchestratorId ?? '';
+    return this.#hub?.orchestrator.orchestratorId ?? this.#lastHubId;
   }
 
   get ownerToken(): string {
@@ -123,6 +127,7 @@ export class SimulatedMachine {
     });
     process.disk = new UnsyncedWrites(this.stateDir);
     process.diskState = this.#diskState;
+    process.clockErrorMs = this.bootClockErrorMs;
     this.#process = process;
     this.#parts.network.attach(this.name, process);
     await process.run(() => this.#open(process));
@@ -200,6 +205,7 @@ export class SimulatedMachine {
   }
 
   #end(how: { readonly isDark: boolean }): void {
+    this.#lastHubId = this.hubId;
     this.#process?.kill();
     this.#parts.network.detach(this.name, how);
     this.#app = undefined;

@@ -1,4 +1,5 @@
 import { BrokenInvariant } from '../broken-invariant.ts';
+import { DEVICE_KINDS, deviceTool } from '../device-kinds.ts';
 import type { SimulatedMachine } from '../simulated-machine.ts';
 
 /** Checks that each hub knows all others with all of their tools. Throws BrokenInvariant. */
@@ -6,7 +7,34 @@ export async function checkMesh(machines: readonly SimulatedMachine[]): Promise<
   for (const machine of machines) {
     const peers: readonly Peer[] = machines.length > 1 ? await machine.asOwner('mesh_peers') : [];
     for (const other of machines) if (other !== machine) requireKnown(machine, other, peers);
+    await checkCatalogue(machine, machines);
   }
+}
+
+/** Checks that a hub lists the tools of all machines' devices, and no name twice. */
+async function checkCatalogue(machine: SimulatedMachine, machines: readonly SimulatedMachine[]): Promise<void> {
+  const names = await toolNamesOf(machine);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new BrokenInvariant('no two tools have one name', `${machine.name} has two of ${twice}`, [machine.name]);
+  for (const other of machines) {
+    const missing = DEVICE_KINDS.map((kind) => deviceTool(kind, other.name)).find((name) => !names.includes(name));
+    if (missing === undefined) continue;
+    throw new BrokenInvariant('the catalogues agree after all is well', `${machine.name} does not list ${missing}`, [
+      machine.name,
+      missing,
+    ]);
+  }
+}
+
+/** The names of all tools that a hub lists to its owner, without their versions. */
+async function toolNamesOf(machine: SimulatedMachine): Promise<readonly string[]> {
+  const names: string[] = [];
+  for (let cursor: string | undefined = '0'; cursor !== undefined; ) {
+    const { body } = await machine.ask({ path: `/api/v1/tools?cursor=${cursor}`, token: machine.ownerToken });
+    names.push(...body.tools.map(({ id }: { readonly id: string }) => id.replace(/@.*/, '')));
+    cursor = body.next_cursor;
+  }
+  return names;
 }
 
 interface Peer {
