@@ -28,7 +28,12 @@ async function tamperedWith(change: (database: DatabaseSync) => void) {
   const store = await fixture.open();
   await fixture.fill(store, 10);
   const again = await fixture.edit(change);
-  return { check: await again.verify(), warnings: fixture.warnings(), notes: again.read({ limit: 5, kind: 'note' }), rows: again.read({ limit: 30 }) };
+  return {
+    check: await again.verify(),
+    warnings: fixture.warnings(),
+    notes: again.read({ limit: 5, kind: 'note' }),
+    rows: again.read({ limit: 30 }),
+  };
 }
 
 describe('a check of the chain', () => {
