@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { searchForever } from './forever.ts';
-import { provePlanted } from './planted/planted-proof.ts';
+import { findOrdinaryTests, provePlanted } from './planted/planted-proof.ts';
 import { proveReplays } from './replays.ts';
 import { shrinkWorld } from './shrink.ts';
 import { planOf, WORLD_OPTIONS } from './world-plan.ts';
@@ -12,6 +12,7 @@ const { values, positionals } = parseArgs({
   options: {
     ...WORLD_OPTIONS,
     planted: { type: 'boolean', default: false },
+    'ordinary-tests': { type: 'boolean', default: false },
     shrink: { type: 'boolean', default: false },
     forever: { type: 'boolean', default: false },
     'go-on': { type: 'boolean', default: false },
@@ -23,7 +24,8 @@ const { bug, trace: traceFile } = values;
 const folder = new URL('../../.run/simulation/', import.meta.url).pathname;
 mkdirSync(folder, { recursive: true });
 
-if (values.planted) process.exitCode = await provePlanted(positionals[0] ?? '');
+if (values['ordinary-tests']) process.exitCode = findOrdinaryTests(positionals[0] ?? '');
+else if (values.planted) process.exitCode = await provePlanted(positionals[0] ?? '');
 else if (values.forever) process.exitCode = await searchForever(plan, { folder, goesOn: values['go-on'] });
 else if (values.repeat !== undefined) process.exitCode = await proveReplays(plan, Number(values.repeat));
 else {

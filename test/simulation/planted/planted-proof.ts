@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { runChild } from '../child-world.ts';
 import { commandOf, type ShownPlan } from '../world-plan.ts';
+import { ordinaryTestOf } from './ordinary-tests.ts';
 import { PLANTED_BUGS, type PlantedBug } from './planted-bugs.ts';
 
 const FOLDER = new URL('../../../.run/simulation', import.meta.url).pathname;
@@ -23,6 +24,8 @@ interface Verdict {
   readonly seconds: number;
   readonly worlds: number;
   readonly found?: { readonly invariant: string; readonly problem: string; readonly command: string };
+  /** The ordinary test that notices it. */
+  readonly test?: string;
 }
 
 /**
@@ -42,6 +45,18 @@ export async function provePlanted(wanted: string): Promise<number> {
   const found = bugs.filter((bug) => verdictOn(bug).found);
   console.log(`${found.length} of ${bugs.length} planted bugs found; ${FILE} has the results, without it all is done again`);
   return found.length === bugs.length ? 0 : 1;
+}
+
+/** Looks for the ordinary test that notices each planted bug. Goes on where it was ended. Returns the exit code. */
+export function findOrdinaryTests(wanted: string): number {
+  for (const bug of PLANTED_BUGS.filter(({ name }) => name.includes(wanted))) {
+    const verdict = verdictOn(bug);
+    if (verdict.test !== undefined) continue;
+    const test = ordinaryTestOf(bug);
+    keep({ ...verdictOn(bug), test });
+    console.log(`${bug.name} – ${test}`);
+  }
+  return 0;
 }
 
 function openOf(bugs: readonly PlantedBug[]): readonly PlantedBug[] {
