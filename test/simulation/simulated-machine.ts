@@ -58,8 +58,8 @@ export interface SimulatedAnswer {
 /** A machine with a disk, on which a whole hub runs, is killed, and starts again. */
 export class SimulatedMachine {
   readonly name: string;
-  /** When its power was cut, milliseconds of the world. */
-  readonly powerCuts: number[] = [];
+  /** When its power was cut, and since when its disk refused syncs then, milliseconds of the world. */
+  readonly powerCuts: { readonly atMs: number; readonly refusedMs: number }[] = [];
   /** When a file of its disk was damaged last, milliseconds of the world. */
   damagedMs = Number.NEGATIVE_INFINITY;
   /** Milliseconds by which its clock is ahead of the world's when it boots. */
@@ -70,10 +70,11 @@ export class SimulatedMachine {
   #starts = 0;
   #boots = 0;
   #diskState: DiskState = 'well';
+  #refusedMs = Number.POSITIVE_INFINITY;
   #process: SimulatedProcess | undefined;
   #hub: Hub | undefined;
   #app: HttpApp | undefined;
-  #lastHubId = '';
+  #hubId = '';
 
   constructor(parts: MachineParts, plan: MachinePlan) {
     this.name = plan.name;
@@ -101,12 +102,13 @@ export class SimulatedMachine {
   /** What the disk refuses from now on, to this process and to the next ones. */
   set diskState(state: DiskState) {
     this.#diskState = state;
+    this.#refusedMs = state === 'well' ? Number.POSITIVE_INFINITY : this.#parts.queue.nowMs;
     this.process.diskState = state;
   }
 
   /** The id of its hub, also while that is down. */
   get hubId(): string {
-    return this.#hub?.orchestrator.orchestratorId ?? this.#lastHubId;
+    return this.#hubId;
   }
 
   get ownerToken(): string {
@@ -142,7 +144,8 @@ export class SimulatedMachine {
   cutPower(): void {
     const { disk, random } = this.process;
     disk?.lose(this.stateDir, openDatabases(this.process), new Draw(random));
-    this.powerCuts.push(this.#parts.queue.nowMs);
+    const atMs = this.#parts.queue.nowMs;
+    this.powerCuts.push({ atMs, refusedMs: Math.min(atMs, this.#refusedMs) });
     this.#end({ isDark: true });
     this.#boots += 1;
   }
@@ -202,10 +205,10 @@ export class SimulatedMachine {
     );
     this.#hub = hub;
     await hub.start();
+    this.#hubId = hub.orchestrator.orchestratorId;
   }
 
   #end(how: { readonly isDark: boolean }): void {
-    this.#lastHubId = this.hubId;
     this.#process?.kill();
     this.#parts.network.detach(this.name, how);
     this.#app = undefined;

@@ -34,7 +34,7 @@ export async function checkAudit(machine: SimulatedMachine, { effects }: Ledger)
 /** Returns whether the disk or a power cut may have taken the rows of a call. Those of a guarded call are on the disk before it acts. */
 function mayBeLost({ atMs, tool, disk }: Effect, { powerCuts }: SimulatedMachine): boolean {
   if (tool.includes(GUARDED)) return false;
-  return disk !== 'well' || powerCuts.some((cutMs) => cutMs >= atMs && cutMs - atMs <= SYNCED_AFTER_MS);
+  return disk !== 'well' || powerCuts.some((cut) => cut.atMs >= atMs && cut.refusedMs - atMs <= SYNCED_AFTER_MS);
 }
 
 function lostRow({ machine, requestId, trace, tool }: Effect): BrokenInvariant {

@@ -100,13 +100,19 @@ const PLACES: readonly Place[] = [
     ],
   },
   {
-    file: 'src/auth/grant-authorizer.ts',
-    rows: [['who has one permission has all', 'exact.has(permission) || ', 'exact.size > 0 || ']],
-  },
-  {
-    file: 'src/core/auth/permission.ts',
-    within: ofFunction('covers'),
-    rows: [['a grant covers other names', 'if (grant.namespace !== required.namespace) return false;', '']],
+    file: 'src/auth/tokens/token-verifier.ts',
+    rows: [
+      [
+        'a narrower token has the permissions of its parent',
+        'const { subject, permissions, audience, maxHops } = leaf;',
+        'const { subject, audience, maxHops } = leaf;\n  const { permissions } = chain[0];',
+      ],
+      [
+        'a token that has ended is taken',
+        'if (nowMs >= token.expiresAtMs + TOKEN_SKEW_MS) {',
+        'if (nowMs >= token.expiresAtMs * TOKEN_SKEW_MS) {',
+      ],
+    ],
   },
   {
     file: 'src/auth/tokens/token-chain.ts',
