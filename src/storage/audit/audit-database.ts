@@ -53,14 +53,26 @@ function packId(id: string | undefined): Uint8Array | string | null {
   return id.length === 32 && TRACE.test(id) ? Buffer.from(`00${id}`, 'hex') : id;
 }
 
-/** Parses an untrusted row and never throws. A row that no hub wrote fails later, when its hash is compared. */
+/**
+ * Parses an untrusted row and never throws. A row that no hub wrote fails later, when its hash is compared. One whose values only stand in
+ * another form than a hub writes gets no hash: it would read the same, and queries would not find it.
+ */
 function parseRow(row: Readonly<Record<string, unknown>>): ChainedRow {
   const [agent, tool, tokens] = [optional(row.agent), optional(row.tool), optional(row.tokens)?.split(' ')];
   const named = present({ agent, tokens, tool, request: unpackId(row.request), trace: unpackId(row.trace) });
   return {
-    link: { seq: Number(row.seq), hash: hexOf(row.hash) },
+    link: { seq: Number(row.seq), hash: isAsWritten(row) ? hexOf(row.hash) : '' },
     fields: { kind: AUDIT_KINDS[Number(row.kind)] ?? 'note', atMs: timeOf(row.at), ...named, content: String(row.content) },
   };
+}
+
+function isAsWritten({ at, kind, request, trace }: Readonly<Record<string, unknown>>): boolean {
+  return typeof at === 'number' && typeof kind === 'number' && kind in AUDIT_KINDS && isPacked(request) && isPacked(trace);
+}
+
+function isPacked(id: unknown): boolean {
+  if (id instanceof Uint8Array) return id.byteLength === 16 || (id.byteLength === 17 && id[0] === 0);
+  return typeof id !== 'string' || typeof packId(id) === 'string';
 }
 
 /** Returns a time of the row; 0 if it is none that a date can have (ECMA-262 §21.4.1.1). */

@@ -1,5 +1,6 @@
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AuditStore } from '../../../src/storage/audit/audit-store.ts';
@@ -7,10 +8,24 @@ import { AuditFixture } from '../audit-fixture.ts';
 
 const COLUMNS = ['at', 'kind', 'agent', 'tokens', 'tool', 'request', 'trace', 'content', 'hash'] as const;
 
+const REQUEST = '0b0e7d0a-2f5c-4c1e-9d7b-6a1f4e3c2d10';
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+
 /** Changes one byte or digit of one column of one row. */
 function changeByte(database: DatabaseSync, seq: number, column: string, { at, by }: { at: number; by: number }): void {
   const value = database.prepare(`SELECT ${column} AS value FROM entry WHERE seq = ?`).get(seq)?.value;
   database.prepare(`UPDATE entry SET ${column} = ? WHERE seq = ?`).run(changed(value, at, by), seq);
+}
+
+/** Puts a value into one column of one row; returns whether another value is stored then than before. */
+function replaceColumn(
+  database: DatabaseSync,
+  { seq, column, value }: { readonly seq: number; readonly column: string; readonly value: SQLInputValue },
+): boolean {
+  const stored = () => database.prepare(`SELECT typeof(${column}) AS type, ${column} AS value FROM entry WHERE seq = ?`).get(seq);
+  const before = stored();
+  database.prepare(`UPDATE OR IGNORE entry SET ${column} = ? WHERE seq = ?`).run(value, seq);
+  return !isDeepStrictEqual(before, stored());
 }
 
 function changed(value: unknown, at: number, by: number): string | number | Uint8Array {
@@ -54,15 +69,36 @@ describe('a check of the chain', () => {
   });
 
   test('finds what no hub would write in any column, and the rows can still be read', async () => {
+    let tried = 0;
     for (const column of COLUMNS) {
       for (const value of ['{', '5', '', 1e300, -1, null, new Uint8Array([255])]) {
-        const { check, rows } = await tamperedWith((database) =>
-          database.prepare(`UPDATE OR IGNORE entry SET ${column} = ? WHERE seq = 8`).run(value),
-        );
+        let isChanged = false;
+        const { check, rows } = await tamperedWith((database) => {
+          isChanged = replaceColumn(database, { seq: 8, column, value });
+        });
         expect(rows.map(({ seq }) => seq)).toContain(8);
-        if (!check.intact) expect(check.problem).toMatchObject({ seq: 8 });
+        expect(check, `${column} = ${value}`).toMatchObject(isChanged ? { intact: false, problem: { seq: 8 } } : { intact: true });
+        if (isChanged) tried++;
       }
     }
+    expect(tried).toBeGreaterThan(COLUMNS.length * 5);
+  });
+
+  test.each([
+    ['at', "'0x' || printf('%x', at)"],
+    ['kind', "''"],
+    ['kind', "x''"],
+    ['request', `'${REQUEST}'`],
+    ['trace', `'${TRACE}'`],
+    ['trace', `x'01${TRACE}'`],
+  ])('finds in %s what reads the same and a query would not find: %s', async (column, value) => {
+    await using fixture = new AuditFixture();
+    const store = await fixture.open();
+    await Promise.all(fixture.call({ requestId: REQUEST, traceId: TRACE }).map((entry) => store.record(entry)));
+    await fixture.fill(store, 3);
+    expect(await store.verify()).toMatchObject({ intact: true });
+    const again = await fixture.edit((database) => database.exec(`UPDATE entry SET ${column} = ${value} WHERE seq = 2`));
+    expect(await again.verify()).toMatchObject({ intact: false, problem: { seq: 2 } });
   });
 
   test('finds a changed word, in every row that uses it', async () => {
