@@ -14,6 +14,8 @@ export interface LampBench extends AsyncDisposable {
   /** Somebody turns the lamp on or off by hand. */
   turn(isOn: boolean): Promise<void>;
   power(isPowered: boolean): Promise<void>;
+  /** Milliseconds of the time in which the lamp and the hub live, from an arbitrary start. */
+  nowMs(): number;
   /** Lets time pass until the work is done. */
   during<Result>(work: Promise<Result>): Promise<Result>;
   /** Lets time pass until the condition holds. */
@@ -90,9 +92,9 @@ export function describeDeviceAccess(title: string, open: () => Promise<LampBenc
 
     test('a device without power is known as unreachable, and does not do later what it did not do then', async () => {
       await bench.power(false);
-      const startMs = performance.now();
+      const startMs = bench.nowMs();
       expect(await codeOf(bench.access.read([onOff()], within()))).toBe('DEVICE_UNREACHABLE');
-      expect(performance.now() - startMs).toBeLessThan(DEAD_MS);
+      expect(bench.nowMs() - startMs).toBeLessThan(DEAD_MS);
       expect(['DEVICE_UNREACHABLE', 'OUTCOME_UNKNOWN']).toContain(await codeOf(bench.access.invoke(command('On'), {}, within())));
       await bench.until(() => bench.directory.get(bench.lamp)?.reachability === 'unreachable');
       expect(bench.access.isCurrent(bench.lamp)).toBe(false);

@@ -23,6 +23,7 @@ async function openBench(): Promise<LampBench> {
     isOn: async () => (await lamp.get(1, 'OnOff', 'OnOff')) === true,
     turn: (isOn) => lamp.set(1, 'OnOff', 'OnOff', isOn),
     power: (isPowered) => (isPowered ? lamp.powerOn() : lamp.powerOff()),
+    nowMs: () => performance.now(),
     during: (work) => work,
     until: async (condition) => void (await until(condition, 60_000)),
     [Symbol.asyncDispose]: async () => {

@@ -29,6 +29,7 @@ async function openBench(): Promise<LampBench> {
     isOn: async () => lamp.state['OnOff/OnOff'] === true,
     turn: async (isOn) => lamp.turn({ 'OnOff/OnOff': isOn }),
     power: async (isPowered) => lamp.power(isPowered),
+    nowMs: () => clock.now(),
     during: async (work) => {
       let isDone = false;
       const done = () => {
