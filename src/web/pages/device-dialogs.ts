@@ -110,10 +110,10 @@ export function replaceDialog({ device, candidates, users, onClose, onReplace }:
     onReplace({ by, isConfirmed: confirm === 'on' });
   };
   const title = text('devices.replace_label', { name: device.name });
-  if (candidates.length === 0) return modalDialog({ title, onClose }, html`<p>${text('devices.replace_none')}</p>`);
-  return modalDialog(
-    { title, onClose },
-    html`<form class="stack" @submit=${submit}>
+  const content =
+    candidates.length === 0
+      ? html`<p>${text('devices.replace_none')}</p>`
+      : html`<form class="stack" @submit=${submit}>
       <p><span class="label">${text('devices.replace_old')}</span><br /><bdi>${titleOf(device)}</bdi></p>
       <label class="field"><span class="label">${text('devices.replace_by')}</span>
         <select name="by" required>${candidates.map((one) => html`<option value=${one.id}>${titleOf(one)}</option>`)}</select></label>
@@ -121,8 +121,8 @@ export function replaceDialog({ device, candidates, users, onClose, onReplace }:
       <p><strong>${text('devices.replace_final', { name: device.name })}</strong></p>
       <label class="check"><input type="checkbox" name="confirm" /><span>${text('devices.replace_confirm')}</span></label>
       <footer><button type="button" class="button" @click=${closeDialog}>${text('forms.cancel')}</button><button type="submit" class="button danger">${text('devices.replace')}</button></footer>
-    </form>`,
-  );
+    </form>`;
+  return modalDialog({ title, onClose }, content);
 }
 
 function titleOf({ name, area }: DeviceView): string {
