@@ -158,9 +158,17 @@ export class Ledger {
     if (attempt) this.#done.add(doneKey(attempt));
   }
 
-  /** Returns whether an attempt with the same key has had the effect that this one asks for. */
+  /** Returns whether attempts with the same key have had the effect that this one asks for: with a tool of steps, that of each step. */
   hasDone(attempt: Attempt): boolean {
-    return this.#done.has(doneKey(attempt));
+    const key = doneKey(attempt);
+    if (!this.#done.has(key)) return false;
+    const served = this.approvals.filter(({ steps, usedBy = '' }) => steps && this.#hasKey(usedBy, key));
+    return served.length === 0 || served.some(({ steps }) => steps?.every(({ isDone }) => isDone));
+  }
+
+  #hasKey(trace: string, key: string): boolean {
+    const attempt = this.attempts.get(trace);
+    return attempt !== undefined && doneKey(attempt) === key;
   }
 
   /** Returns whether this attempt has had an effect. */

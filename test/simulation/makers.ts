@@ -9,7 +9,7 @@ import type { World } from './world.ts';
 /** Mean time between two looks of a maker, in milliseconds. */
 const LOOKS_EVERY_MS = 4 * 60_000;
 const TIMEOUT_MS = 10_000;
-/** A zero-width space, a mark that turns the direction of writing, and a filler. */
+/** A zero-width space, a mark that turns the direction of writing, a filler that looks like a blank, and a mark that isolates a direction. */
 const HIDDEN = ['\u200b', '\u202e', '\u3164', '\u2066'];
 
 /** An agent that makes a tool of steps, and exchanges it for another one of the same name while people decide about its calls. */
@@ -35,7 +35,7 @@ export class SimulatedMaker {
 
   async #live(): Promise<void> {
     for (;;) {
-      await this.#client.pause(this.#draw.pause(LOOKS_EVERY_MS));
+      await this.#client.pause(this.#draw.pause(this.#world.paced(LOOKS_EVERY_MS)));
       if (this.#world.isEnding) return;
       this.#token ??= await this.#getToken();
       if (this.#token === undefined) continue;

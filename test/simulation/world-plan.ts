@@ -3,7 +3,7 @@ export interface ShownPlan {
   readonly seed: number;
   readonly hubs: number;
   readonly hours: number;
-  /** People and agents do so many times as much as at home, and change their minds so many times as often. */
+  /** People, agents and households do so many times as much as at home, and change their minds so many times as often. */
   readonly pace: number;
   /** Faults come so many times as often as at home, and those that last are so many times shorter. */
   readonly faults: number;

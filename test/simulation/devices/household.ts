@@ -1,17 +1,19 @@
 import type { OpenMatter } from '../../../src/hub/infrastructure.ts';
 import { SimulatedClient } from '../client.ts';
 import { Draw } from '../draw.ts';
-import { checkBrightness, checkUndo, type LampCall, type Undo } from '../invariants/lamp-invariants.ts';
+import { checkBrightness, checkCommand, checkUndo, type LampCall, type Undo } from '../invariants/lamp-invariants.ts';
 import type { SimulatedAnswer, SimulatedMachine } from '../simulated-machine.ts';
 import { SimulatedProcess } from '../simulated-process.ts';
 import type { World } from '../world.ts';
 import { type LampMood, SimulatedDeviceSource } from './simulated-device-source.ts';
-import { SimulatedLamp } from './simulated-lamp.ts';
+import { type LampCommand, SimulatedLamp } from './simulated-lamp.ts';
 
 /** The lamps of a machine, which outlive its hub. */
 export class LampsOfMachine {
   readonly lamps: readonly SimulatedLamp[];
   readonly process: SimulatedProcess;
+  /** Called with each command that the hub sends to a lamp. */
+  onCommand: ((command: LampCommand) => void) | undefined;
   readonly #world: World;
   readonly #draw: Draw;
 
@@ -33,8 +35,13 @@ export class LampsOfMachine {
         mood: () => this.#mood(),
         toLamp: within(this.process),
         toHub: within(hub),
-        onCommand: (lamp, what) => this.#world.note(hub.name, `sends ${lamp} ${what}`),
+        onCommand: (command) => this.#sent(hub, command),
       });
+  }
+
+  #sent({ name: hub }: SimulatedProcess, command: LampCommand): void {
+    this.#world.note(hub, `sends ${command.device} ${command.name} ${JSON.stringify(command.fields)}`);
+    this.onCommand?.(command);
   }
 
   #mood(): LampMood {
@@ -46,9 +53,12 @@ export class LampsOfMachine {
 const BETWEEN_CALLS_MS = 120_000;
 const BETWEEN_HANDS_MS = 600_000;
 const BETWEEN_POWER_CUTS_MS = 3_600_000;
+const UNPLUGGED_MS = 120_000;
 const TIMEOUT_MS = 20_000;
 /** Calls that people may still want to undo. */
 const REMEMBERED_CALLS = 4;
+/** Calls and undos for which a command may come, also too late. */
+const WATCHED_CALLS = 20;
 
 /** The people of a home, who dim its lamps with their hub and by hand, and undo what they did. */
 export class SimulatedHousehold {
@@ -58,6 +68,7 @@ export class SimulatedHousehold {
   readonly #client: SimulatedClient;
   readonly #draw: Draw;
   readonly #calls: LampCall[] = [];
+  readonly #asked: (LampCall | Undo)[] = [];
 
   constructor(world: World, machine: SimulatedMachine, { home, seed }: { readonly home: LampsOfMachine; readonly seed: number }) {
     this.#world = world;
@@ -69,6 +80,7 @@ export class SimulatedHousehold {
   }
 
   start(): void {
+    this.#home.onCommand = (command) => this.#world.guard(() => checkCommand({ command, atMs: this.#world.queue.nowMs }, this.#asked));
     this.#client.process.run(() => {
       void this.#useHub();
       void this.#useHands();
@@ -78,7 +90,7 @@ export class SimulatedHousehold {
 
   async #useHub(): Promise<void> {
     for (;;) {
-      await this.#client.pause(this.#draw.pause(BETWEEN_CALLS_MS));
+      await this.#client.pause(this.#draw.pause(this.#world.paced(BETWEEN_CALLS_MS)));
       if (this.#world.isEnding || !this.#machine.isRunning) continue;
       const before = this.#calls.length > 0 && this.#draw.chance(0.35) ? this.#draw.pick(this.#calls) : undefined;
       if (before) await this.#undo(before);
@@ -88,7 +100,7 @@ export class SimulatedHousehold {
 
   async #useHands(): Promise<void> {
     for (;;) {
-      await this.#client.pause(this.#draw.pause(BETWEEN_HANDS_MS));
+      await this.#client.pause(this.#draw.pause(this.#world.paced(BETWEEN_HANDS_MS)));
       const lamp = this.#draw.pick(this.#home.lamps);
       if (!lamp.isPowered) continue;
       this.#note(`turns ${lamp.device.id} by hand`);
@@ -98,11 +110,11 @@ export class SimulatedHousehold {
 
   async #cutPower(): Promise<void> {
     for (;;) {
-      await this.#client.pause(this.#draw.pause(BETWEEN_POWER_CUTS_MS));
+      await this.#client.pause(this.#draw.pause(this.#world.paced(BETWEEN_POWER_CUTS_MS)));
       const lamp = this.#draw.pick(this.#home.lamps);
       this.#note(`unplugs ${lamp.device.id}`);
       lamp.power(false);
-      await this.#client.pause(this.#draw.pause(120_000));
+      await this.#client.pause(this.#draw.pause(this.#world.paced(UNPLUGGED_MS)));
       lamp.power(true);
     }
   }
@@ -112,7 +124,7 @@ export class SimulatedHousehold {
     const used = new Set(this.#calls.map(({ percent }) => percent));
     let percent = 1 + this.#draw.index(100);
     while (used.has(percent)) percent = 1 + this.#draw.index(100);
-    const call: LampCall = { lamp, percent, trace: this.#draw.hex(16), timeoutMs: TIMEOUT_MS };
+    const call: LampCall = { lamp, percent, trace: this.#draw.hex(16), timeoutMs: TIMEOUT_MS, sent: new Set() };
     this.#calls.push(call);
     if (this.#calls.length > REMEMBERED_CALLS) this.#calls.shift();
     const tool = `matter:${lamp.device.id.replaceAll('-', '_')}_set_brightness`;
@@ -123,7 +135,7 @@ export class SimulatedHousehold {
   }
 
   async #undo(call: LampCall): Promise<void> {
-    const undo: Undo = { call, trace: this.#draw.hex(16), timeoutMs: TIMEOUT_MS };
+    const undo: Undo = { call, trace: this.#draw.hex(16), timeoutMs: TIMEOUT_MS, sent: new Set() };
     const answer = await this.#ask(undo, 'hub:undo', { trace_id: call.trace });
     undo.answer = answer?.body;
     undo.answeredMs = this.#world.queue.nowMs;
@@ -131,11 +143,9 @@ export class SimulatedHousehold {
   }
 
   /** Calls a tool, and notes when the hub has the call. */
-  async #ask(
-    call: { readonly trace: string; readonly timeoutMs: number; arrivedMs?: number },
-    tool: string,
-    params: object,
-  ): Promise<SimulatedAnswer | undefined> {
+  async #ask(call: LampCall | Undo, tool: string, params: object): Promise<SimulatedAnswer | undefined> {
+    this.#asked.push(call);
+    if (this.#asked.length > WATCHED_CALLS) this.#asked.shift();
     this.#note(`calls ${tool} ${JSON.stringify(params)}, trace ${call.trace}`);
     const answer = await this.#client.send(this.#machine, {
       path: `/api/v1/tools/${encodeURIComponent(tool)}/invoke`,

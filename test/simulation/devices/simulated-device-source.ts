@@ -15,7 +15,7 @@ import { AtmoError } from '../../../src/core/errors.ts';
 import type { DeviceId } from '../../../src/core/ids.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
 import { SchemaValidator } from '../../../src/tools/schema/schema-validator.ts';
-import { LAMP_CLUSTERS, type SimulatedLamp } from './simulated-lamp.ts';
+import { LAMP_CLUSTERS, type LampCommand, type SimulatedLamp } from './simulated-lamp.ts';
 
 /** What happens to one interaction with a lamp. */
 export interface LampMood {
@@ -35,7 +35,8 @@ export interface DeviceSourceParts {
   readonly toLamp: (delayMs: number, work: () => void) => void;
   /** Does something in the hub, if it still runs then. */
   readonly toHub: (delayMs: number, work: () => void) => void;
-  readonly onCommand?: (device: DeviceId, what: string) => void;
+  /** Called with each command when it is sent, whether it arrives or not. */
+  readonly onCommand?: (command: LampCommand) => void;
 }
 
 /** Limit of an interaction with a device that always listens (`src/matter/devices/device-interactions.ts`). */
@@ -109,8 +110,9 @@ export class SimulatedDeviceSource implements BridgingDeviceSource {
     const known = this.#find(path);
     const command = named(known.cluster(path).commands, path.command, path.device);
     validator.parameters(command.parameters, fields);
-    this.#parts.onCommand?.(path.device, `${path.cluster}.${path.command} ${JSON.stringify(fields)}`);
-    await this.#interact(known, { ...options, isRead: false, act: () => known.lamp.obey(path.cluster, path.command, fields) });
+    const { device, cluster } = path;
+    if (!options.signal.aborted) this.#parts.onCommand?.({ device, name: `${cluster}.${path.command}`, fields });
+    await this.#interact(known, { ...options, isRead: false, act: () => known.lamp.obey(cluster, path.command, fields) });
     return null;
   }
 

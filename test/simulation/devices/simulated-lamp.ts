@@ -1,10 +1,18 @@
 import type { AttributeDescription, ClusterDescription, CommandDescription, Device } from '../../../src/core/devices/device-model.ts';
 import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
+import type { DeviceId } from '../../../src/core/ids.ts';
 import type { JsonObject, JsonSchema } from '../../../src/core/json.ts';
 import { BEHAVIOURS } from '../../fixtures/device-behaviours.ts';
 
 /** What a lamp shows: raw Matter values, by `Cluster/Attribute`. */
 export type LampState = Readonly<Record<string, boolean | number>>;
+
+/** A command that a hub sends to a lamp: `Cluster.Command` with its fields in raw Matter values. */
+export interface LampCommand {
+  readonly device: DeviceId;
+  readonly name: string;
+  readonly fields: JsonObject;
+}
 
 /** A change of a lamp, at milliseconds of the world: by a command, or by a hand at the lamp. */
 export interface LampChange {

@@ -1,14 +1,22 @@
+import type { Json } from '../../../src/core/json.ts';
 import { BrokenInvariant } from '../broken-invariant.ts';
-import type { LampChange, LampState, SimulatedLamp } from '../devices/simulated-lamp.ts';
+import type { LampChange, LampCommand, LampState, SimulatedLamp } from '../devices/simulated-lamp.ts';
 
-/** A call that sets the brightness of a lamp. */
-export interface LampCall {
-  readonly lamp: SimulatedLamp;
-  readonly percent: number;
+/** A call of people that may send commands to a lamp. */
+interface Asked {
   readonly trace: string;
   readonly timeoutMs: number;
-  /** When the hub had the call, and when its answer was there. Milliseconds of the world. */
+  /** The commands that the hub has sent for it. */
+  readonly sent: Set<string>;
+  /** When the hub had the call. Milliseconds of the world. */
   arrivedMs?: number;
+}
+
+/** A call that sets the brightness of a lamp. */
+export interface LampCall extends Asked {
+  readonly lamp: SimulatedLamp;
+  readonly percent: number;
+  /** When its answer was there. */
   answeredMs?: number;
   /** Body of the answer; undefined if none came. */
   answer?: ReturnType<typeof JSON.parse>;
@@ -17,30 +25,43 @@ export interface LampCall {
 }
 
 /** A call that undoes another one. */
-export interface Undo {
+export interface Undo extends Asked {
   readonly call: LampCall;
-  readonly trace: string;
-  readonly timeoutMs: number;
-  arrivedMs?: number;
   answeredMs?: number;
   answer?: ReturnType<typeof JSON.parse>;
 }
 
-/** Longest time that a message takes to a lamp, in milliseconds. What was sent in time may arrive so much later. */
-const TRAVEL_MS = 5_000;
 /** A hub knows of a change at a lamp after so many milliseconds, while no message is lost. */
 const REPORTED_MS = 10_000;
 
-/** The answer to a call is what was at the lamp, its command came at most once, and not after its deadline. */
+/** A hub sends a command to a lamp only for a call that still has time, and once. Throws BrokenInvariant. */
+export function checkCommand(
+  { command, atMs }: { readonly command: LampCommand; readonly atMs: number },
+  asked: readonly (LampCall | Undo)[],
+): void {
+  const text = `${command.name} ${JSON.stringify(command.fields)}`;
+  const all = asked.filter((one) => mayBeOf(command, one));
+  const open = all.filter(({ arrivedMs = Number.POSITIVE_INFINITY, timeoutMs }) => arrivedMs <= atMs && atMs <= arrivedMs + timeoutMs);
+  const last = open.at(-1) ?? all.at(-1);
+  if (!last)
+    throw new BrokenInvariant('a command has a call', `nobody asked ${command.device} for ${text} at ${atMs} ms`, [command.device]);
+  if (open.length === 0) fail('nothing happens late', last, `${command.device} is sent ${text} at ${atMs} ms`);
+  const first = open.find(({ sent }) => !sent.has(text));
+  if (!first) fail('a command is sent once', last, `${command.device} is sent ${text} again at ${atMs} ms`);
+  first.sent.add(text);
+}
+
+/** Returns whether a command may be one of a call. An undo may send anything. */
+function mayBeOf({ device, fields }: LampCommand, asked: LampCall | Undo): boolean {
+  const { lamp, percent } = 'call' in asked ? { ...asked.call, percent: undefined } : asked;
+  return lamp.device.id === device && (percent === undefined || percent === percentOfLevel(fields.level));
+}
+
+/** The answer to a call is what was at the lamp. Throws BrokenInvariant. */
 export function checkBrightness(call: LampCall): void {
-  const { lamp, percent, arrivedMs, timeoutMs, answeredMs = 0 } = call;
-  if (arrivedMs === undefined) return;
-  const commands = commandsOf(call);
-  if (commands.length > 1) fail('a command is sent once', call, `${lamp.device.id} got it ${commands.length} times`);
-  const late = commands.find(({ atMs }) => atMs > arrivedMs + timeoutMs + TRAVEL_MS);
-  if (late) fail('nothing happens late', call, `${lamp.device.id} got it at ${late.atMs} ms`);
+  const { lamp, percent, arrivedMs, answeredMs = 0 } = call;
   const result = call.answer?.result;
-  if (call.answer?.status !== 'success') return;
+  if (arrivedMs === undefined || call.answer?.status !== 'success') return;
   const during = statesBetween(lamp, arrivedMs, answeredMs);
   const shown = (state: LampState) => state['OnOff/OnOff'] === true && percentOf(state) === percent;
   if (result.settled === true && !during.some(shown)) fail('what is said to be settled is so', call, `${lamp.device.id} never showed it`);
@@ -81,7 +102,11 @@ function statesBetween({ changes, state }: SimulatedLamp, fromMs: number, toMs: 
 
 /** Brightness in percent, which a lamp has only while it is on. */
 function percentOf(state: LampState): number {
-  return Math.round((Number(state['LevelControl/CurrentLevel']) * 100) / 254);
+  return percentOfLevel(state['LevelControl/CurrentLevel']);
+}
+
+function percentOfLevel(level: Json | undefined): number {
+  return Math.round((Number(level) * 100) / 254);
 }
 
 function isSame(state: LampState, other: LampState): boolean {
