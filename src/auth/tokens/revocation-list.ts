@@ -4,6 +4,7 @@ import { openSign1, signSign1, unverifiedPayload } from '../../codec/cose-sign1.
 import { hubIdOf, publicKeyOf } from '../../codec/public-key.ts';
 import type { HubContext } from '../../core/context.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import { attemptWrite } from '../../core/files/file-system.ts';
 import type { Service } from '../../core/lifecycle.ts';
 import type { TrustedIssuers } from './token-chain.ts';
 import { MAX_TTL_MS } from './token-claims.ts';
@@ -182,7 +183,7 @@ export class RevocationList implements Service {
     try {
       for (const key of this.#unwritten) this.#write(key);
     } catch {
-      // The hub was told about the disk when the first write failed, and the next attempt is planned.
+      // The first failure was reported, and the next attempt is planned.
     }
   }
 
@@ -219,13 +220,21 @@ export class RevocationList implements Service {
       for (const [issuer, expiresAt] of byIssuer) {
         if (!this.#isOver(expiresAt)) continue;
         const key = this.#keyOf({ tokenId, issuer });
-        this.#ports.store.delete(SPACE, key);
+        this.#deleteStored(key);
         this.#statements.delete(key);
         this.#unwritten.delete(key);
         byIssuer.delete(issuer);
       }
       if (byIssuer.size === 0) this.#revoked.delete(tokenId);
     }
+  }
+
+  /** Deletes a statement from the store. What the disk refuses to delete is deleted at the next start: it must not delay a revocation. */
+  #deleteStored(key: string): void {
+    attemptWrite(
+      () => void this.#ports.store.delete(SPACE, key),
+      (problem) => this.#ports.logger.warn('revocation.not_deleted', { key, problem }),
+    );
   }
 
   #isOver(expiresAt: number): boolean {

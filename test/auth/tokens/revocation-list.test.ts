@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { RevocationList } from '../../../src/auth/tokens/revocation-list.ts';
 import { encodeCbor } from '../../../src/codec/cbor.ts';
 import { signSign1 } from '../../../src/codec/cose-sign1.ts';
+import { AtmoError } from '../../../src/core/errors.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
@@ -92,6 +93,28 @@ describe('the revocation list', () => {
     expect(revocations.revoke(ID, clock.now() + HOUR_MS)).toBe(true);
     expect(revocations.revoke(ID, clock.now() + HOUR_MS)).toBe(false);
     expect([revocations.statements().length, store.entries('access.revocations').length, heard]).toEqual([1, 1, [ID]]);
+  });
+
+  test('what has ended and cannot be deleted does not keep a token from being revoked, here or by another hub, nor the hub from starting', async () => {
+    const other = await tokenServices();
+    const setup = await tokenServices();
+    const { store, clock, revocations, issuers } = setup;
+    issuers.set(other.hub.hubId, other.hub.publicKey);
+    const [first, second] = ['aa'.repeat(16), 'bb'.repeat(16)] as const;
+    revocations.revoke(ID, clock.now() + HOUR_MS);
+    clock.advance(72 * HOUR_MS);
+    other.clock.advance(72 * HOUR_MS);
+    other.revocations.revoke(second, other.clock.now() + HOUR_MS);
+    const [statement = new Uint8Array()] = other.revocations.statements();
+    const refuse = () => {
+      throw new AtmoError('STORAGE_FAILED', 'disk full');
+    };
+    Object.assign(store, { set: refuse, delete: refuse });
+    expect(() => revocations.revoke(first, clock.now() + HOUR_MS)).toThrow('disk full');
+    expect(revocations.firstRevoked(tokenOf(first))).toBe(first);
+    expect(revocations.merge(statement)).toBe(true);
+    expect(revocations.firstRevoked({ ...tokenOf(second), issuer: other.hub.hubId })).toBe(second);
+    await expect(tokenServices(setup)).resolves.toBeDefined();
   });
 
   test('what the disk refused is written as soon as it takes writes again', async () => {
