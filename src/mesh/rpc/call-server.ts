@@ -165,9 +165,14 @@ function outcomeOf(answer: CallAnswer): Outcome {
   return answer.status === 'success' ? { kind: 'result', result: answer.result } : { kind: 'error', error: answer.error };
 }
 
-/** Returns the ledger entry of a request. The ledger keeps the entry at least until a copy of the request is too old to be accepted. */
-export function ledgerEntry({ statement: { entryHub, id }, fingerprint, untilMs }: OpenedRequest<RequestHead>) {
-  return { entryHub, id, fingerprint, untilMs: untilMs + TIME_WINDOW_MS };
+/**
+ * Returns the ledger entry of a request. The ledger keeps the entry at least until a copy of the request is too old to be accepted, whatever a
+ * hub on the way says about the time that is left, and not longer than the signed time limit of the call demands.
+ */
+export function ledgerEntry({ statement, fingerprint, arrivedMs, untilMs }: OpenedRequest<RequestHead | ToolInvoke>) {
+  const { entryHub, id } = statement;
+  const longestMs = arrivedMs + ('timeoutMs' in statement ? statement.timeoutMs : 0);
+  return { entryHub, id, fingerprint, untilMs: Math.max(arrivedMs, Math.min(untilMs, longestMs)) + TIME_WINDOW_MS };
 }
 
 /** Milliseconds for which the ledger keeps a request after `untilMs`, so that the entry hub can query the outcome. */

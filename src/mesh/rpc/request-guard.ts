@@ -31,7 +31,8 @@ export interface OpenedRequest<Statement extends RequestHead> {
   readonly forwarded: ForwardedRequest;
   /** Hash of the signed bytes. */
   readonly fingerprint: string;
-  /** Time by this hub's monotonic clock until which the caller waits. */
+  /** Times by this hub's monotonic clock: when it came, and until when the caller waits, as the hub before says. */
+  readonly arrivedMs: number;
   readonly untilMs: number;
 }
 
@@ -125,7 +126,7 @@ export class RequestGuard {
       const forwarded = forwardedRequestCodec.decode(body);
       const statement = open(forwarded, (head) => keyOf(head, forwarded));
       const fingerprint = hash('sha256', forwarded.signed, 'base64url');
-      return { statement, forwarded, fingerprint, untilMs: this.#untilMs(forwarded, { from, arrivedMs }) };
+      return { statement, forwarded, fingerprint, arrivedMs, untilMs: this.#untilMs(forwarded, { from, arrivedMs }) };
     } catch (error) {
       if (!counted) drops.count('call.forged_or_malformed');
       throw error;

@@ -74,6 +74,19 @@ describe('a request is refused and counted', () => {
     expect([runs(), executor.drops.counts]).toEqual([2, { 'call.replayed': 1 }]);
   });
 
+  test('when it comes a second time, and a hub on the way had called its time over at first, or without end', async () => {
+    for (const first of [{ deadlineMs: 0 }, { remainingMs: 0 }, { remainingMs: 2 ** 32 - 1 }]) {
+      const { setup, send, runs } = await stage();
+      await send({}, first);
+      const ran = runs();
+      await setup.run(30_000, 1_000);
+      expect(await send({ id: 'req-2', timeMs: setup.clock.now() })).toBe('answered');
+      await send({}, { remainingMs: 60_000 });
+      // The answer of then may be given again. Nothing runs.
+      expect(runs()).toBe(ran + 1);
+    }
+  });
+
   test('when its id was used for another one', async () => {
     const { send, executor, runs } = await stage();
     expect([await send(), await send({ params: {}, tool: 'core:probe' })]).toEqual(['answered', 'CONFLICT']);
