@@ -79,7 +79,7 @@ export class SimulatedLinks implements PeerLinks {
     const link: PeerLink = {
       peer,
       roundTripMs: 2 * this.#latencyMs,
-      peerClock: { earliestMs: undefined, known: Promise.resolve() },
+      peerClock: { earliestMs: undefined, untilKnown: async () => {} },
       request: (kind, body, options) => this.#request(peer.id, { kind, body, options }),
     };
     this.#links.set(peer.id, link);

@@ -10,7 +10,7 @@ const KEPT_MS = 600_000;
 
 /** What the quickest ping showed. */
 interface Offset {
-  /** Monotonic time here minus the peer's, in milliseconds, and the time that the ping was on its way. */
+  /** Monotonic time here minus the peer's, plus the time that the ping was on its way, in milliseconds. */
   readonly aheadMs: number;
   /** Monotonic time here when the ping arrived. */
   readonly atMs: number;
@@ -23,16 +23,21 @@ interface Offset {
  */
 export class PeerClock {
   readonly #clock: Pick<Clock, 'monotonic'>;
-  readonly #firstPing = Promise.withResolvers<void>();
+  readonly #waiting = new Set<() => void>();
+  #isOver = false;
   #quickest: Offset | undefined;
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock;
   }
 
-  /** Resolves at the first ping, or when the link ends. */
-  get known(): Promise<void> {
-    return this.#firstPing.promise;
+  /** Resolves at the first ping, or when the link ends. If the signal aborts first, rejects with its reason. */
+  untilKnown(signal: AbortSignal): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    if (this.#quickest || this.#isOver) resolve();
+    else if (signal.aborted) reject(signal.reason);
+    else this.#waitFor(signal, { resolve, reject });
+    return promise;
   }
 
   /** Time that the peer's clock shows now at the earliest, in whole milliseconds; undefined before the first ping. */
@@ -47,12 +52,32 @@ export class PeerClock {
     const ping: Offset = { aheadMs: nowMs - peerMs, atMs: nowMs };
     const best = this.#quickest;
     if (!best || nowMs - best.atMs > KEPT_MS || ping.aheadMs <= aheadMs(best, nowMs)) this.#quickest = ping;
-    this.#firstPing.resolve();
+    this.#release();
   }
 
   /** Ends the wait for a first ping. */
   end(): void {
-    this.#firstPing.resolve();
+    this.#isOver = true;
+    this.#release();
+  }
+
+  /** Keeps nothing of a wait that was aborted: a peer that never pings must not fill the memory. */
+  #waitFor(signal: AbortSignal, wait: { readonly resolve: () => void; readonly reject: (reason: unknown) => void }): void {
+    const leave = () => {
+      this.#waiting.delete(end);
+      wait.reject(signal.reason);
+    };
+    const end = () => {
+      signal.removeEventListener('abort', leave);
+      wait.resolve();
+    };
+    this.#waiting.add(end);
+    signal.addEventListener('abort', leave, { once: true });
+  }
+
+  #release(): void {
+    for (const end of this.#waiting) end();
+    this.#waiting.clear();
   }
 }
 

@@ -42,7 +42,7 @@ export interface PeerLink {
   /** Smoothed round-trip time in milliseconds; undefined before the first answered heartbeat. */
   readonly roundTripMs: number | undefined;
   /** The peer's monotonic clock; only for a peer that announces `wire:deadline`, because the numbers of other peers' pings are no times. */
-  readonly peerClock: Pick<PeerClock, 'earliestMs' | 'known'>;
+  readonly peerClock: Pick<PeerClock, 'earliestMs' | 'untilKnown'>;
   /**
    * Sends a request and returns its answer, up to 4 MiB. If the peer answers with an error, rejects with that AtmoError. If the signal
    * aborts, sends a cancel frame and rejects with CANCELLED. If the connection ends, rejects with OUTCOME_UNKNOWN if the peer has accepted

@@ -3,7 +3,7 @@ import { type JsonPieces, joinedJson } from '../../codec/message-json.ts';
 import type { ProtocolFeature } from '../../codec/messages/announced-state.ts';
 import { type ForwardedRequest, forwardedRequestCodec } from '../../codec/messages/call.ts';
 import type { Principal } from '../../core/auth/principal.ts';
-import { type Clock, orAborted } from '../../core/clock.ts';
+import type { Clock } from '../../core/clock.ts';
 import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import { visibleText } from '../../core/untrusted-text.ts';
@@ -68,7 +68,7 @@ export class RoutedRequests {
   /** Waits for the first ping of a hub that reads deadlines, if its clock is unknown. Rejects with NODE_UNAVAILABLE after an abort. */
   #clockKnown({ peer, peerClock }: PeerLink, signal: AbortSignal): Promise<void> | undefined {
     if (peerClock.earliestMs !== undefined || !this.#parts.routes.reads(peer.id, 'wire:deadline')) return undefined;
-    return orAborted(peerClock.known, signal).catch(() => {
+    return peerClock.untilKnown(signal).catch(() => {
       throw new AtmoError('NODE_UNAVAILABLE', `The request was not sent, because ${peer.id} has not answered yet`);
     });
   }
@@ -77,7 +77,9 @@ export class RoutedRequests {
   #timesOf({ untilMs }: RoutedRequest, { peer, peerClock }: PeerLink): RequestTimes {
     const remainingMs = Math.max(0, Math.floor(untilMs - this.#parts.clock.monotonic()));
     const peerMs = this.#parts.routes.reads(peer.id, 'wire:deadline') ? peerClock.earliestMs : undefined;
-    return { remainingMs, ...(peerMs !== undefined && { deadlineMs: Math.max(0, peerMs + remainingMs) }) };
+    const deadlineMs = peerMs === undefined ? Number.NaN : Math.max(0, peerMs + remainingMs);
+    // A peer may count from any number.
+    return { remainingMs, ...(Number.isSafeInteger(deadlineMs) && { deadlineMs }) };
   }
 
   /** Joins parameter pieces to one text if the next hub does not announce `wire:bytes`, because that hub could not decode the pieces. */

@@ -42,9 +42,25 @@ describe('the clock of a peer', () => {
   test('is unknown before the first ping', async () => {
     const { clock } = new TwoClocks(new Draw(seededRandom(1)));
     expect(clock.earliestMs).toBeUndefined();
+    const known = clock.untilKnown(new AbortController().signal);
     clock.pinged(7);
-    await clock.known;
+    await known;
     expect(clock.earliestMs).toBeDefined();
+    await clock.untilKnown(AbortSignal.abort());
+  });
+
+  test('is waited for until the caller leaves, of whom nothing stays, or the link ends', async () => {
+    const { clock } = new TwoClocks(new Draw(seededRandom(1)));
+    const left = new AbortController();
+    const waits = Array.from({ length: 50 }, () => clock.untilKnown(left.signal));
+    const others = new AbortController();
+    const untilEnd = clock.untilKnown(others.signal);
+    left.abort(new RangeError('left'));
+    expect((await Promise.allSettled(waits)).every(({ status }) => status === 'rejected')).toBe(true);
+    await expect(clock.untilKnown(left.signal)).rejects.toThrow('left');
+    clock.end();
+    await untilEnd;
+    await clock.untilKnown(left.signal);
   });
 
   test.each(Array.from({ length: 20 }, (_, seed) => seed))(
