@@ -341,13 +341,29 @@ describe('when the best hub does not take the call', () => {
     expect(router.hubs).toEqual(['hub-2']);
   });
 
-  test('nor any other, but has let through what is idempotent, nobody says that it was not done', async () => {
+  test.each(['OUTCOME_UNKNOWN', 'NODE_UNAVAILABLE'] as const)(
+    'nor any other, but one was lost with an idempotent call (%s), nobody says that it was not done',
+    async (code) => {
+      const idempotent = [toolOf(['hub-2', 'hub-3'], { execution: { idempotent: true } })];
+      const acceptingRouter = new RouterFake(async (hub, { onAccept }) => {
+        if (hub === 'hub-3') throw new AtmoError('NODE_UNAVAILABLE', 'It does not answer');
+        onAccept?.();
+        throw new AtmoError(code, 'It was lost');
+      });
+      const { call, router } = makeHouse({ others: idempotent, peers, router: acceptingRouter });
+      expect(await call()).toMatchObject({ status: 'error', error: { code, message: expect.stringContaining('It was lost') } });
+      expect(router.hubs).toEqual(['hub-2', 'hub-3']);
+    },
+  );
+
+  test('and one was lost with an idempotent call, no refusal of another hub says that it was not done', async () => {
     const idempotent = [toolOf(['hub-2', 'hub-3'], { execution: { idempotent: true } })];
-    const acceptingRouter = new RouterFake(async (_, { onAccept }) => {
+    const losingRouter = new RouterFake(async (hub, { onAccept }) => {
+      if (hub === 'hub-3') throw new AtmoError('PERMISSION_DENIED', 'Not here');
       onAccept?.();
-      throw new AtmoError('OUTCOME_UNKNOWN', 'lost');
+      throw new AtmoError('OUTCOME_UNKNOWN', 'It was lost');
     });
-    const { call, router } = makeHouse({ others: idempotent, peers, router: acceptingRouter });
+    const { call, router } = makeHouse({ others: idempotent, peers, router: losingRouter });
     expect(codeOf(await call())).toBe('OUTCOME_UNKNOWN');
     expect(router.hubs).toEqual(['hub-2', 'hub-3']);
   });

@@ -175,25 +175,25 @@ export function checkResult(call: RanCall, context: StageContext): CheckedCall {
 }
 
 /**
- * Tries the hubs in order. Tries the next hub only if the call did not run before, or if a second run has no further effect. If the call may
- * have acted on one of them, throws OUTCOME_UNKNOWN, else NO_CAPABLE_NODE.
+ * Tries the hubs in order. Tries the next hub only if the call did not run before, or if a second run has no further effect. If a hub was lost
+ * after it had taken the call, throws the first such error, since the call may have acted there; else NO_CAPABLE_NODE.
  */
 async function runOnRoute(call: ConfirmedCall, context: StageContext): Promise<Json> {
   const tries: RouteRefusal[] = [];
-  let unknownOutcome: AtmoError | undefined;
+  let lost: AtmoError | undefined;
   for (const [index, candidate] of call.route.entries()) {
     call.running.ranOn = candidate;
     try {
       return await runOn(candidate, call, context);
     } catch (error) {
       const isLast = index === call.route.length - 1;
-      if (candidate.isLocal ? isLast || !canFailOverFromHere(call, context, error) : !canTryNextHub(call, error)) throw error;
+      if (candidate.isLocal ? isLast || !canFailOverFromHere(call, context, error) : !canTryNextHub(call, error)) throw lost ?? error;
       const failure = toAtmoError(error);
-      if (failure.code === 'OUTCOME_UNKNOWN') unknownOutcome ??= failure;
+      if (call.running.isDispatched && !candidate.isLocal) lost ??= failure;
       tries.push({ node_id: candidate.id, reason: failure.message });
     }
   }
-  throw unknownOutcome ?? noCapableNode(call, tries);
+  throw lost ?? noCapableNode(call, tries);
 }
 
 /**
