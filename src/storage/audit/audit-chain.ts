@@ -3,7 +3,7 @@ import { sha256Hex } from '../../codec/hashes.ts';
 import type { Effect, Principal } from '../../core/auth/principal.ts';
 import { isoTime } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
-import { isJsonObject, type Json, type JsonObject, present } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject, objectOf, present } from '../../core/json.ts';
 import { redact } from '../../core/logger.ts';
 import type { AuditRow, AuditVerification } from '../../core/storage/audit-log.ts';
 import type { AuditIntent, AuditNote, AuditOutcome } from '../../core/storage/audit-sink.ts';
@@ -164,7 +164,7 @@ export class AuditCheck {
     this.#last = link;
     this.#rows++;
     this.#witness(link);
-    if (fields.kind === 'note') this.#readNote(fields);
+    if (fields.kind === 'note') this.#readNote(link, fields);
   }
 
   #judge(suspect: ChainLink, link: ChainLink, fields: AuditFields): void {
@@ -181,10 +181,14 @@ export class AuditCheck {
     };
   }
 
-  #readNote({ content }: AuditFields): void {
-    const { event, data } = JSON.parse(content) as { readonly event?: unknown; readonly data?: Record<string, unknown> };
-    if (event === AUDIT_LOG_NOTES.pruned) this.#pruneNote = { seq: Number(data?.until_seq), hash: String(data?.until_hash) };
-    if (event === AUDIT_LOG_NOTES.lost) this.#loss ??= { seq: Number(data?.seq), reason: String(data?.reason) };
+  #readNote({ seq }: ChainLink, { content }: AuditFields): void {
+    const note = contentOf(content);
+    // Whoever changes the file can compute a hash that fits.
+    if (note === UNREADABLE) this.#problem = { seq, reason: 'the content of the row is no JSON object' };
+    const { event } = note;
+    const data = objectOf(note.data);
+    if (event === AUDIT_LOG_NOTES.pruned) this.#pruneNote = { seq: Number(data.until_seq), hash: String(data.until_hash) };
+    if (event === AUDIT_LOG_NOTES.lost) this.#loss ??= { seq: Number(data.seq), reason: String(data.reason) };
   }
 
   #unnotedPruning(): Problem | undefined {

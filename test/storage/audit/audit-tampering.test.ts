@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { genesis, nextLink } from '../../../src/storage/audit/audit-chain.ts';
 import type { AuditStore } from '../../../src/storage/audit/audit-store.ts';
 import { AuditFixture } from '../audit-fixture.ts';
 
@@ -99,6 +100,22 @@ describe('a check of the chain', () => {
     expect(await store.verify()).toMatchObject({ intact: true });
     const again = await fixture.edit((database) => database.exec(`UPDATE entry SET ${column} = ${value} WHERE seq = 2`));
     expect(await again.verify()).toMatchObject({ intact: false, problem: { seq: 2 } });
+  });
+
+  test('says which note was replaced by what is no JSON, also if its hash was made to fit', async () => {
+    for (const content of ['x', 'null', '[]']) {
+      await using fixture = new AuditFixture();
+      const store = await fixture.open();
+      await fixture.fill(store, 10);
+      const [began] = store.read({ limit: 30, kind: 'note' }).slice(-1);
+      const { seq = 0, at = '', hub = '' } = began ?? {};
+      const fields = { kind: 'note' as const, atMs: Date.parse(at), content };
+      const { hash } = nextLink({ seq: seq - 1, hash: genesis(hub).hash }, hub, fields);
+      const again = await fixture.edit((database) =>
+        database.prepare('UPDATE entry SET content = ?, hash = ? WHERE seq = ?').run(content, Buffer.from(hash, 'hex'), seq),
+      );
+      expect(await again.verify()).toMatchObject({ intact: false, problem: { seq } });
+    }
   });
 
   test('finds a changed word, in every row that uses it', async () => {
