@@ -90,19 +90,20 @@ export class RevocationList implements Service {
     if (!TOKEN_ID.test(tokenId)) throw new AtmoError('VALIDATION_ERROR', 'The id of a token is 32 hexadecimal digits in lower case');
     const revocation = { issuer: this.#ports.hub.hubId, tokenId, expiresAt: Math.ceil(expiresAtMs / 1000) };
     if (this.#isWritten(revocation)) return false;
-    if (!this.#add(revocation, sign(revocation, this.#ports.hub.privateKey))) return false;
+    if (!this.#isKnown(revocation) && !this.#add(revocation, sign(revocation, this.#ports.hub.privateKey))) return false;
     this.#write(this.#keyOf(revocation));
     return true;
   }
 
   /**
-   * Adds a statement of a trusted hub. Returns false if the list already has it. Throws VALIDATION_ERROR if the statement is malformed, is
+   * Adds a statement of a trusted hub. Returns false if the list already has it, or another one about the same token that lasts longer. Throws VALIDATION_ERROR if the statement is malformed, is
    * not signed by a trusted hub, or names a later expiry than any token can have. Throws RESOURCE_EXCEEDED if the list has the maximum
    * number of statements by that hub. If the disk refuses it, the statement counts all the same, and the hub tries again to write it.
    */
   merge(statement: Uint8Array): boolean {
+    // A signature takes long to check, and most statements are known.
+    if (!this.#isNews(parse(unverifiedPayload(statement)), statement)) return false;
     const revocation = this.#read(statement);
-    if (this.#isKnown(revocation)) return false;
     if (revocation.issuer !== this.#ports.hub.hubId) this.#requireBounds(revocation);
     if (!this.#add(revocation, statement)) return false;
     try {
@@ -132,6 +133,7 @@ export class RevocationList implements Service {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#unwritten.size > 0) this.#writeAgain();
     this.#cancelWrite?.();
     this.#listeners.clear();
   }
@@ -141,20 +143,20 @@ export class RevocationList implements Service {
     return hubId === this.#ports.hub.hubId || hubId === issuer || keys.slice(0, index + 1).some((key) => hubIdOf(key) === hubId);
   }
 
-  #requireBounds({ issuer, expiresAt }: Revocation): void {
+  #requireBounds({ tokenId, issuer, expiresAt }: Revocation): void {
     if (this.#ports.time.isTrusted() && expiresAt * 1000 > this.#ports.time.now() + MAX_TTL_MS + KEPT_AFTER_END_MS)
       throw new AtmoError('VALIDATION_ERROR', `The statement of ${issuer} is about a token that would last longer than any token does`);
     const known = this.#revoked.values().reduce((count, byIssuer) => count + (byIssuer.has(issuer) ? 1 : 0), 0);
-    if (known < MAX_OF_OTHER_HUB) return;
+    if (known < MAX_OF_OTHER_HUB || this.#isKnown({ tokenId, issuer })) return;
     throw new AtmoError('RESOURCE_EXCEEDED', `${issuer} has ended ${known} tokens; no more are remembered until some of them expire`);
   }
 
-  /** Adds a revocation, which still has to be written. Returns false if its token has expired. */
+  /** Adds a revocation, which still has to be written. Returns false if its token has expired, as far as the clock can be trusted. */
   #add(revocation: Revocation, statement: Uint8Array): boolean {
     const { tokenId, issuer, expiresAt } = revocation;
     const key = this.#keyOf(revocation);
     this.#deleteEnded();
-    if (this.#isOver(expiresAt)) return false;
+    if (this.#ports.time.isTrusted() && this.#isOver(expiresAt)) return false;
     const isNew = !this.#isKnown(revocation);
     this.#note(tokenId, issuer, expiresAt);
     this.#statements.set(key, Uint8Array.from(statement));
@@ -192,7 +194,19 @@ export class RevocationList implements Service {
     this.#revoked.set(tokenId, byIssuer.set(issuer, expiresAt));
   }
 
-  #isKnown({ tokenId, issuer }: Revocation): boolean {
+  /**
+   * Returns whether a statement is to be kept. Of two about one token by one hub, all hubs keep the one that lasts longer, or else the one whose
+   * bytes are smaller: hubs that kept different ones would send them to each other without end.
+   */
+  #isNews(revocation: Revocation, statement: Uint8Array): boolean {
+    const { tokenId, issuer, expiresAt } = revocation;
+    const knownUntil = this.#revoked.get(tokenId)?.get(issuer);
+    if (knownUntil === undefined || expiresAt !== knownUntil) return expiresAt > (knownUntil ?? -1);
+    const kept = this.#statements.get(this.#keyOf(revocation));
+    return kept === undefined || Buffer.compare(statement, kept) < 0;
+  }
+
+  #isKnown({ tokenId, issuer }: Pick<Revocation, 'tokenId' | 'issuer'>): boolean {
     return this.#revoked.get(tokenId)?.has(issuer) ?? false;
   }
 

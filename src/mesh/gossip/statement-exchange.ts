@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sha256Hex } from '../../codec/hashes.ts';
 import {
   type GossipStatement,
@@ -36,6 +37,7 @@ const REQUEST_RATE = { burst: 40, perSecond: 4 };
 /** Maximum size, in bytes, of the statements in one response. The remaining statements need another request. */
 const MAX_ANSWER_BYTES = 2_097_152;
 const NAME_DIGITS = 32;
+const LONGEST_TURN_MS = 20;
 
 /**
  * Spreads statements from neighbour to neighbour until every hub has all of them. A request lists the statements of its sender. The
@@ -72,10 +74,23 @@ export class StatementExchange implements Service {
       const body = statementRequestCodec.encode({ known: [...this.#known().keys()].slice(0, MAX_KNOWN_STATEMENTS) });
       return statementAnswerCodec.decode(await link.request('statements', body, { signal })).statements;
     });
-    const news = (statements ?? []).filter((statement) => this.#merge(statement));
-    if (news.length === 0) return;
+    if (!(await this.#mergeAll(statements ?? []))) return;
     this.#parts.onNews?.();
     this.spread();
+  }
+
+  /** Returns whether one was new. Each may have a signature to check and there may be thousands, so other work gets its turns. */
+  async #mergeAll(statements: readonly GossipStatement[]): Promise<boolean> {
+    const { clock } = this.#parts;
+    let isNews = false;
+    let turnMs = clock.monotonic();
+    for (const statement of statements) {
+      isNews = this.#merge(statement) || isNews;
+      if (clock.monotonic() - turnMs < LONGEST_TURN_MS) continue;
+      await nextTurn();
+      turnMs = clock.monotonic();
+    }
+    return isNews;
   }
 
   #merge({ kind, bytes }: GossipStatement): boolean {

@@ -95,6 +95,29 @@ describe('the revocation list', () => {
     expect([revocations.statements().length, store.entries('access.revocations').length, heard]).toEqual([1, 1, [ID]]);
   });
 
+  test('a token is revoked while the clock is ahead and not trusted, also for the time after that', async () => {
+    const { hub, issuers, store } = await tokenServices();
+    const clock = { isTrusted: false, nowMs: Date.UTC(2099, 0, 1) };
+    const time = { now: () => clock.nowMs, isTrusted: () => clock.isTrusted };
+    const list = new RevocationList({ hub, issuers, store, clock: new ManualClock(), time, logger: silentLogger });
+    expect(list.revoke(ID, Date.UTC(2026, 6, 1))).toBe(true);
+    Object.assign(clock, { isTrusted: true, nowMs: Date.UTC(2026, 0, 1) });
+    expect(list.firstRevoked(tokenOf(ID))).toBe(ID);
+  });
+
+  test('what the disk refused is written at the end of the hub, if the disk takes it then', async () => {
+    const { store, hub, issuers, time, clock } = await tokenServices();
+    const set = store.set.bind(store);
+    const revocations = new RevocationList({ hub, issuers, store, clock, time, logger: silentLogger });
+    store.set = () => {
+      throw new AtmoError('STORAGE_FAILED', 'disk full');
+    };
+    expect(() => revocations.revoke(ID, clock.now() + HOUR_MS)).toThrow('disk full');
+    store.set = set;
+    await revocations[Symbol.asyncDispose]();
+    expect(store.entries('access.revocations').map(({ key }) => key)).toEqual([ID]);
+  });
+
   test('what has ended and cannot be deleted does not keep a token from being revoked, here or by another hub, nor the hub from starting', async () => {
     const other = await tokenServices();
     const setup = await tokenServices();
@@ -152,6 +175,31 @@ describe('merging lists', () => {
       Buffer.from(statement).toString('hex'),
     ]);
     expect((await tokenServices(setup)).revocations.firstRevoked({ ...tokenOf(ID), issuer: other.hub.hubId })).toBe(ID);
+  });
+
+  test('of two statements about one token by one hub, all hubs keep the same one, in whatever order they come', async () => {
+    const other = await tokenServices();
+    const statementUntil = async (expiresAtMs: number) => {
+      const { revocations } = await tokenServices({ ...other, store: new MemoryKeyValueStore(other.clock) });
+      revocations.revoke(ID, expiresAtMs);
+      return revocations.statements()[0] ?? new Uint8Array();
+    };
+    const nowMs = other.clock.now();
+    const [short, long] = [await statementUntil(nowMs + HOUR_MS), await statementUntil(nowMs + 2 * HOUR_MS)];
+    for (const order of [
+      [short, long, short],
+      [long, short, long],
+    ]) {
+      const setup = await tokenServices();
+      setup.issuers.set(other.hub.hubId, other.hub.publicKey);
+      for (const statement of order) setup.revocations.merge(statement);
+      expect(setup.revocations.statements().map((bytes) => Buffer.from(bytes).toString('hex'))).toEqual([
+        Buffer.from(long).toString('hex'),
+      ]);
+      expect((await tokenServices(setup)).revocations.statements().map((bytes) => Buffer.from(bytes).toString('hex'))).toEqual([
+        Buffer.from(long).toString('hex'),
+      ]);
+    }
   });
 
   test('a full disk neither keeps a statement of another hub from counting nor has the neighbours send it without end', async () => {
