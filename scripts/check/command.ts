@@ -6,8 +6,8 @@ export interface Finished {
   readonly output: string;
 }
 
-/** Longer than any check takes; what still runs then hangs. */
-const LIMIT_MS = 15 * 60_000;
+/** Longer than any check takes on a busy machine; what still runs then hangs. */
+const LIMIT_MS = 20 * 60_000;
 
 /** Runs a program in the repository's root and keeps what it says; one that hangs is killed, which its last line says, and counts as failed. */
 export function capture(command: string, args: readonly string[], limitMs = LIMIT_MS): Promise<Finished> {
