@@ -104,7 +104,8 @@ function mistakeIn({ stdout, stderr, error }: ReturnType<typeof run>): string {
   throw new Error(`the compiler failed, but found no mistake in src: ${error?.message ?? (stdout || stderr)}`);
 }
 
-function exactly(name: string): string {
+/** Returns the pattern of vitest's option `-t` that fits one test alone. */
+export function exactly(name: string): string {
   return `^${name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}$`;
 }
 

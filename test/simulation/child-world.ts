@@ -8,8 +8,10 @@ const PROGRAM = new URL('simulate.ts', import.meta.url).pathname;
 const COMPILED = new URL('../../.run/compile-cache', import.meta.url).pathname;
 /** Clock ticks of /proc a second (proc_pid_stat(5): USER_HZ). */
 const TICKS_PER_SECOND = 100;
-/** Exit status of a program that the shell has started and that a signal has ended: 128 and the number of the signal (SIGXCPU). */
-const OUT_OF_TIME = 'it does not end';
+/** The signal that ends a program at its soft limit of processor time (setrlimit(2)). */
+const OUT_OF_TIME: NodeJS.Signals = 'SIGXCPU';
+/** What does not hold where a program has ended before its world began, or with its world, as by a mistake in its sources. */
+export const NOT_SIMULATED = 'a program simulates its world';
 
 /** What a world in a process of its own came to. */
 export interface Outcome {
@@ -20,31 +22,37 @@ export interface Outcome {
   readonly finding?: Finding;
 }
 
-/** How a world is run: with which planted bug, and for how many seconds of processor time at most. */
-export interface Run {
+/** A world, and for how many seconds of processor time it is run at most. */
+interface Run {
   readonly plan: ShownPlan;
-  readonly bug?: string;
   readonly traceFile?: string;
   readonly limitSeconds?: number;
 }
 
 /** Simulates a world in a process of its own. A world that takes too long is a finding too. */
-export async function runChild({ plan, bug, traceFile, limitSeconds }: Run): Promise<Outcome> {
-  const more = [...(bug === undefined ? [] : ['--bug', bug]), ...(traceFile === undefined ? [] : ['--trace', traceFile])];
-  const limit = limitSeconds === undefined ? '' : `ulimit -t ${Math.ceil(limitSeconds)}; `;
+export async function runChild({ plan, traceFile, limitSeconds }: Run): Promise<Outcome> {
+  const more = traceFile === undefined ? [] : ['--trace', traceFile];
+  const limit = limitSeconds === undefined ? '' : `ulimit -S -t ${Math.ceil(limitSeconds)}; `;
   const startSeconds = childSeconds();
   const program = [process.execPath, PROGRAM, ...argumentsOf(plan), ...more];
   const env = { ...process.env, TZ: 'UTC', NODE_COMPILE_CACHE: COMPILED };
   const child = spawn('bash', ['-c', `${limit}exec "$@"`, 'bash', ...program], { stdio: ['ignore', 'pipe', 'pipe'], env });
-  const [printed, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  const [printed, errors, [code, signal]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   const seconds = childSeconds() - startSeconds;
   const hash = /^hash ([0-9a-f]{64})$/m.exec(printed)?.[1];
   if (code === 0 && hash !== undefined) return { printed, seconds, hash };
-  return { printed: `${printed}${errors}`, seconds, finding: findingIn(printed) ?? { ...noFinding(errors), hours: plan.hours, parts: [] } };
+  return {
+    printed: `${printed}${errors}`,
+    seconds,
+    finding: findingIn(printed) ?? { ...endOf(signal, errors), hours: plan.hours, parts: [] },
+  };
 }
 
-function noFinding(errors: string): Pick<Finding, 'invariant' | 'problem'> {
-  return { invariant: 'a world ends', problem: errors.trim().split('\n').at(-1) || OUT_OF_TIME };
+/** How a program has ended that has printed nothing about its world. */
+function endOf(signal: NodeJS.Signals | null, errors: string): Pick<Finding, 'invariant' | 'problem'> {
+  if (signal === OUT_OF_TIME) return { invariant: 'a world ends', problem: 'it does not end' };
+  const lines = errors.trim().split('\n');
+  return { invariant: NOT_SIMULATED, problem: lines.find((line) => /^\w*Error\b/.test(line)) ?? signal ?? lines.at(-1) ?? '' };
 }
 
 /** Processor time of all children of this process that have ended, in seconds. */

@@ -54,7 +54,7 @@ function printBroken({ invariant, problem, concerns }: BrokenInvariant, world: W
   const { queue, parts, trace } = world;
   console.log(findingText({ invariant, problem, hours: queue.nowMs / 3_600_000, parts: [...parts] }));
   for (const line of trace.concerning(concerns, SHOWN_LINES)) console.log(`  ${line}`);
-  console.log(`replay: ${commandOf(plan)} --trace /tmp/trace`);
+  console.log(`replay: ${commandOf(plan)} --trace .run/simulation/seed-${plan.seed}.trace`);
 }
 
 function cpuMs(): number {

@@ -1,4 +1,4 @@
-import { type Outcome, type Run, runChild } from './child-world.ts';
+import { type Outcome, runChild } from './child-world.ts';
 import { commandOf, type Finding, type ShownPlan } from './world-plan.ts';
 
 /** A world in which an invariant breaks, and how. */
@@ -12,7 +12,7 @@ export interface BrokenWorld {
 interface ShrinkOptions {
   /** Simulates a world. */
   readonly simulate: (plan: ShownPlan) => Promise<Pick<Outcome, 'finding' | 'seconds'>>;
-  /** Is told of each smaller world that breaks too. */
+  /** Called with each smaller world that breaks too. */
   readonly onSmaller: (world: BrokenWorld) => void;
 }
 
@@ -95,17 +95,17 @@ export class Shrinker {
  * Shrinks a world, and writes the trace of the smallest one to a file. Prints what it finds. Returns undefined if nothing breaks in the
  * world.
  */
-export async function shrinkWorld(run: Pick<Run, 'plan' | 'bug'>, traceFile: string): Promise<BrokenWorld | undefined> {
-  const first = await runChild(run);
+export async function shrinkWorld(plan: ShownPlan, traceFile: string): Promise<BrokenWorld | undefined> {
+  const first = await runChild({ plan });
   const { finding, seconds } = first;
   if (!finding) return undefined;
   console.log(first.printed.trimEnd());
   const shrinker = new Shrinker({
-    simulate: (plan) => runChild({ ...run, plan }),
+    simulate: (smaller) => runChild({ plan: smaller }),
     onSmaller: (world) => console.log(`breaks too, in ${world.seconds.toFixed(1)} s: ${commandOf(world.plan)}`),
   });
-  const smallest = await shrinker.shrink({ plan: run.plan, finding, seconds });
-  const last = await runChild({ ...run, plan: smallest.plan, traceFile });
+  const smallest = await shrinker.shrink({ plan, finding, seconds });
+  const last = await runChild({ plan: smallest.plan, traceFile });
   console.log(`The smallest world (${last.seconds.toFixed(1)} s):\n${last.printed.trimEnd()}\nwhole trace: ${traceFile}`);
   return smallest;
 }

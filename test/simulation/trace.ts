@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { SentMessage } from './simulated-network.ts';
 import { asWorld } from './simulated-process.ts';
@@ -19,8 +20,9 @@ export class Trace {
   readonly #file: number | undefined;
   #lines: TraceLine[] = [];
 
-  /** `path` is a file that gets every line. */
+  /** `path` is a file that gets every line. Its folder is made. */
   constructor(path?: string) {
+    if (path !== undefined) mkdirSync(dirname(path), { recursive: true });
     this.#file = path === undefined ? undefined : openSync(path, 'w');
   }
 

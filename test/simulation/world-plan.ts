@@ -1,3 +1,5 @@
+import { bugNamed } from './planted/planted-bugs.ts';
+
 /** What a world is made from, as the options of the program have it. */
 export interface ShownPlan {
   readonly seed: number;
@@ -11,6 +13,8 @@ export interface ShownPlan {
   readonly kinds?: number;
   /** Names of the agents, owners, automations, rules and faults that there are; all of them when absent. */
   readonly only?: readonly string[];
+  /** Name of the planted mistake with which the hubs run. */
+  readonly bug?: string;
 }
 
 /** The options of the programs that simulate worlds. */
@@ -26,30 +30,64 @@ export const WORLD_OPTIONS = {
   trace: { type: 'string' },
 } as const;
 
-type GivenOptions = Readonly<Record<'seed' | 'hubs' | 'hours' | 'pace' | 'faults', string> & Partial<Record<'kinds' | 'only', string>>>;
+type GivenOptions = Readonly<
+  Record<'seed' | 'hubs' | 'hours' | 'pace' | 'faults', string> & Partial<Record<'kinds' | 'only' | 'bug', string>>
+>;
 
-export function planOf({ seed, hubs, hours, pace, faults, kinds, only }: GivenOptions): ShownPlan {
+/** Returns the plan that options say. Throws RangeError for one that has no such value. */
+export function planOf({ seed, hubs, hours, pace, faults, kinds, only, bug }: GivenOptions): ShownPlan {
   return {
-    ...{ seed: Number(seed), hubs: Number(hubs), hours: Number(hours), pace: Number(pace), faults: Number(faults) },
-    ...(kinds !== undefined && { kinds: Number(kinds) }),
+    ...{ seed: wholeNumber('seed', seed), hubs: count('hubs', hubs) },
+    ...{ hours: positive('hours', hours), pace: positive('pace', pace), faults: positive('faults', faults) },
+    ...(kinds !== undefined && { kinds: count('kinds', kinds) }),
     ...(only !== undefined && { only: only.split(',').filter((name) => name !== '') }),
+    ...(bug !== undefined && { bug: bugNamed(bug).name }),
   };
 }
 
+/** Returns the number that an option has. Throws RangeError unless it is a whole one of at least 1. */
+export function count(option: string, text: string): number {
+  return wholeNumber(option, text) || refuse(option, text, 'a whole number of at least 1');
+}
+
+function wholeNumber(option: string, text: string): number {
+  return /^\d{1,15}$/.test(text) ? Number(text) : refuse(option, text, 'a whole number');
+}
+
+function positive(option: string, text: string): number {
+  return /^\d{1,15}(?:\.\d+)?$/.test(text) && Number(text) > 0 ? Number(text) : refuse(option, text, 'a number above 0');
+}
+
+function refuse(option: string, text: string, wanted: string): never {
+  throw new RangeError(`--${option} ${text} is not ${wanted}`);
+}
+
+/** Returns what is made of the options of this program. If they are wrong, says so and ends the program with 2. */
+export function readOptions<Options>(read: () => Options): Options {
+  try {
+    return read();
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : error}; ./scripts/simulate --help has the options`);
+    process.exit(2);
+  }
+}
+
 /** The arguments with which the world is simulated again. */
-export function argumentsOf({ seed, hubs, hours, pace, faults, kinds, only }: ShownPlan): readonly string[] {
+export function argumentsOf({ seed, hubs, hours, pace, faults, kinds, only, bug }: ShownPlan): readonly string[] {
   const rare = {
     ...(pace !== 1 && { pace }),
     ...(faults !== 1 && { faults }),
     ...(kinds !== undefined && { kinds }),
     ...(only && { only: only.join(',') }),
+    ...(bug !== undefined && { bug }),
   };
   return Object.entries({ seed, hubs, hours, ...rare }).flatMap(([name, value]) => [`--${name}`, `${value}`]);
 }
 
-/** The command with which the world is simulated again. */
+/** The command with which the world is simulated again, for a shell. */
 export function commandOf(plan: ShownPlan): string {
-  return `scripts/simulate ${argumentsOf(plan).join(' ')}`;
+  const words = argumentsOf(plan).map((word) => (/^[\w.,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`));
+  return `scripts/simulate ${words.join(' ')}`;
 }
 
 /** An invariant that did not hold in a world. */

@@ -1,11 +1,10 @@
 import { registerHooks } from 'node:module';
 import { mutated } from '../../../scripts/mutation.ts';
-import { PLANTED_BUGS } from './planted-bugs.ts';
+import { bugNamed } from './planted-bugs.ts';
 
 /** Has this process load one source with a mistake. It must run before the source is loaded. Throws if there is no mistake of this name. */
 export function plant(name: string): void {
-  const bug = PLANTED_BUGS.find((one) => one.name === name);
-  if (!bug) throw new Error(`There is no planted bug “${name}”; test/simulation/planted/planted-bugs.ts has them all`);
+  const bug = bugNamed(name);
   const url = new URL(`../../../${bug.file}`, import.meta.url).href;
   registerHooks({
     load: (given, context, next) => {

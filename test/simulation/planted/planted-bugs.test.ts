@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
 import { describe, expect, test } from 'vitest';
 import { mutated } from '../../../scripts/mutation.ts';
 import { PLANTED_BUGS } from './planted-bugs.ts';
@@ -6,7 +7,10 @@ import { PLANTED_BUGS } from './planted-bugs.ts';
 describe('the planted bugs', () => {
   test.each(PLANTED_BUGS.map((bug) => [bug.name, bug] as const))('fit the sources: %s', (_, bug) => {
     const source = readFileSync(bug.file, 'utf8');
-    expect(mutated(bug, source)).not.toBe(source);
+    const planted = mutated(bug, source);
+    expect(planted).not.toBe(source);
+    // A mistake in TypeScript would end the program before it simulates anything.
+    expect(() => stripTypeScriptTypes(planted)).not.toThrow();
   });
 
   test('have names of their own', () => {

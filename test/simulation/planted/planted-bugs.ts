@@ -53,11 +53,7 @@ const PLACES: readonly Place[] = [
     file: 'src/calls/call-deadline.ts',
     rows: [
       ['the time that is left is the longer of two', 'Math.max(0, Math.min(this.atMs', 'Math.max(0, Math.max(this.atMs'],
-      [
-        'a call without a timeout of its own gets the time of its token',
-        'Math.min(asked ?? ofTool, ofTool,',
-        'Math.max(asked ?? ofTool, ofTool,',
-      ],
+      ['no call has a time limit', 'Math.min(asked ?? ofTool, ofTool,', 'Math.max(asked ?? ofTool, ofTool,'],
     ],
   },
   {
@@ -320,3 +316,19 @@ const PLACES: readonly Place[] = [
 export const PLANTED_BUGS: readonly PlantedBug[] = PLACES.flatMap(({ rows, ...place }) =>
   rows.map(([name, text, instead]): PlantedBug => ({ ...place, name, text, instead })),
 );
+
+/** Returns the planted bug of this name. Throws RangeError if there is none. */
+export function bugNamed(wanted: string): PlantedBug {
+  const bug = PLANTED_BUGS.find(({ name }) => name === wanted);
+  return bug ?? refuse(`There is no planted bug “${wanted}”`);
+}
+
+/** Returns the planted bugs whose names contain a text. Throws RangeError if there is none. */
+export function bugsWith(text: string): readonly PlantedBug[] {
+  const bugs = PLANTED_BUGS.filter(({ name }) => name.includes(text));
+  return bugs.length > 0 ? bugs : refuse(`No name of a planted bug contains “${text}”`);
+}
+
+function refuse(problem: string): never {
+  throw new RangeError(`${problem}; test/simulation/planted/planted-bugs.ts has them all`);
+}

@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { runChild } from '../child-world.ts';
+import { NOT_SIMULATED, runChild } from '../child-world.ts';
 import { commandOf, type ShownPlan } from '../world-plan.ts';
 import { ordinaryTestOf } from './ordinary-tests.ts';
-import { PLANTED_BUGS, type PlantedBug } from './planted-bugs.ts';
+import type { PlantedBug } from './planted-bugs.ts';
 
 const FOLDER = new URL('../../../.run/simulation', import.meta.url).pathname;
 const FILE = `${FOLDER}/planted.json`;
@@ -17,10 +17,10 @@ const SHAPES = [
   { hubs: 2, hours: 0.5, pace: 12, faults: 8, kinds: 5 },
 ] as const;
 
-/** What is known of a planted bug. */
-interface Verdict {
+/** How far the search for a planted bug has come. */
+interface Search {
   readonly name: string;
-  /** The bug's text, since a verdict counts only for the bug as it is. */
+  /** The bug's text, since a result counts only for the bug as it is. */
   readonly text: string;
   /** Seconds of processor time, and worlds that were simulated. */
   readonly seconds: number;
@@ -31,50 +31,49 @@ interface Verdict {
 }
 
 /**
- * Looks for each planted bug whose name contains `wanted`, in one world after the other. Goes on where it was ended, since each result is kept.
- * Returns the exit code.
+ * Looks for each planted bug in one world after the other. Goes on where it was ended, since each result is kept. Returns the exit code.
  */
-export async function provePlanted(wanted: string): Promise<number> {
-  const bugs = PLANTED_BUGS.filter(({ name }) => name.includes(wanted));
+export async function provePlanted(bugs: readonly PlantedBug[]): Promise<number> {
   for (let open = openOf(bugs); open.length > 0; open = openOf(bugs)) {
-    const fewest = Math.min(...open.map((bug) => verdictOn(bug).worlds));
-    for (const bug of open.filter((one) => verdictOn(one).worlds === fewest)) {
-      const verdict = await lookOnce(bug, verdictOn(bug));
-      keep(verdict);
-      if (!isOpen(verdict)) console.log(sentenceOf(verdict));
+    const fewest = Math.min(...open.map((bug) => searchFor(bug).worlds));
+    for (const bug of open.filter((one) => searchFor(one).worlds === fewest)) {
+      const search = await lookOnce(bug, searchFor(bug));
+      keep(search);
+      if (!isOpen(search)) console.log(sentenceOf(search));
     }
   }
-  const found = bugs.filter((bug) => verdictOn(bug).found);
+  const found = bugs.filter((bug) => searchFor(bug).found);
   console.log(`${found.length} of ${bugs.length} planted bugs found; ${FILE} has the results, without it all is done again`);
   return found.length === bugs.length ? 0 : 1;
 }
 
 /** Looks for the ordinary test that notices each planted bug. Goes on where it was ended. Returns the exit code. */
-export function findOrdinaryTests(wanted: string): number {
-  for (const bug of PLANTED_BUGS.filter(({ name }) => name.includes(wanted))) {
-    const verdict = verdictOn(bug);
-    if (verdict.test !== undefined) continue;
+export function findOrdinaryTests(bugs: readonly PlantedBug[]): number {
+  for (const bug of bugs) {
+    if (searchFor(bug).test !== undefined) continue;
     const test = ordinaryTestOf(bug);
-    keep({ ...verdictOn(bug), test });
+    keep({ ...searchFor(bug), test });
     console.log(`${bug.name} – ${test}`);
   }
   return 0;
 }
 
 function openOf(bugs: readonly PlantedBug[]): readonly PlantedBug[] {
-  return bugs.filter((bug) => isOpen(verdictOn(bug)));
+  return bugs.filter((bug) => isOpen(searchFor(bug)));
 }
 
-function isOpen({ seconds, found }: Verdict): boolean {
+function isOpen({ seconds, found }: Search): boolean {
   return !found && seconds < LIMIT_SECONDS;
 }
 
-/** Looks for a bug in the next world. */
-async function lookOnce({ name: bug }: PlantedBug, before: Verdict): Promise<Verdict> {
-  const plan = planOf(before.worlds);
-  const { seconds, finding } = await runChild({ plan, bug, limitSeconds: WORLD_LIMIT_SECONDS });
+/** Looks for a bug in the next world. Throws if no world can be simulated with it, since that says nothing about the invariants. */
+async function lookOnce({ name: bug }: PlantedBug, before: Search): Promise<Search> {
+  const sound = worldOf(before.worlds);
+  const plan = { ...sound, bug };
+  const { seconds, finding } = await runChild({ plan, limitSeconds: WORLD_LIMIT_SECONDS });
+  if (finding?.invariant === NOT_SIMULATED) throw new Error(`“${bug}” lets nothing be simulated: ${finding.problem}`);
   const after = { ...before, worlds: before.worlds + 1, seconds: Math.round(10 * (before.seconds + seconds)) / 10 };
-  if (!finding || after.seconds > LIMIT_SECONDS || !(await isSound(plan))) return after;
+  if (!finding || after.seconds > LIMIT_SECONDS || !(await isSound(sound))) return after;
   return { ...after, found: { invariant: finding.invariant, problem: finding.problem, command: commandOf(plan) } };
 }
 
@@ -94,7 +93,7 @@ async function simulateSound(plan: ShownPlan): Promise<boolean> {
   return finding === undefined;
 }
 
-function planOf(world: number): ShownPlan {
+function worldOf(world: number): ShownPlan {
   const shape = SHAPES[world % SHAPES.length] ?? SHAPES[0];
   return { seed: 101 + world, ...shape };
 }
@@ -103,12 +102,12 @@ function textOf({ text, instead }: PlantedBug): string {
   return `${text} → ${instead}`;
 }
 
-function verdictOn(bug: PlantedBug): Verdict {
+function searchFor(bug: PlantedBug): Search {
   const fresh = { name: bug.name, text: textOf(bug), seconds: 0, worlds: 0 };
   return kept().find(({ name, text }) => name === fresh.name && text === fresh.text) ?? fresh;
 }
 
-function kept(): readonly Verdict[] {
+function kept(): readonly Search[] {
   try {
     return JSON.parse(readFileSync(FILE, 'utf8'));
   } catch {
@@ -116,13 +115,13 @@ function kept(): readonly Verdict[] {
   }
 }
 
-function keep(verdict: Verdict): void {
+function keep(search: Search): void {
   mkdirSync(FOLDER, { recursive: true });
-  const others = kept().filter(({ name }) => name !== verdict.name);
-  writeFileSync(FILE, `${JSON.stringify([...others, verdict], undefined, 2)}\n`);
+  const others = kept().filter(({ name }) => name !== search.name);
+  writeFileSync(FILE, `${JSON.stringify([...others, search], undefined, 2)}\n`);
 }
 
-function sentenceOf({ name, seconds, worlds, found }: Verdict): string {
+function sentenceOf({ name, seconds, worlds, found }: Search): string {
   const where = `${seconds} s, ${worlds} worlds`;
   return found ? `found in ${where}: ${name} – ${found.invariant} (${found.command})` : `NOT FOUND in ${where}: ${name}`;
 }
