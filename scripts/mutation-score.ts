@@ -2,13 +2,13 @@ import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { whyEquivalent } from './mutation-score/equivalent-mutants.ts';
 import { type Mutant, mutantsOf, sampleOf } from './mutation-score/mutants.ts';
 import { Reach } from './mutation-score/reach.ts';
+import { placeOf, scoreReport } from './mutation-score/score-report.ts';
 import { switchedSource } from './mutation-score/switched-source.ts';
 import { TestRuns } from './mutation-score/test-runs.ts';
 import { refusedByTypes } from './mutation-score/type-check.ts';
-import { type Verdict, Verdicts, verdictOn } from './mutation-score/verdicts.ts';
+import { isUnnoticed, Verdicts, verdictOn } from './mutation-score/verdicts.ts';
 
 const ROOT = new URL('..', import.meta.url).pathname.replace(/\/$/, '');
 const STATE = join(ROOT, '.run/mutation-score');
@@ -16,7 +16,8 @@ const FOLDERS = ['auth', 'calls', 'codec', 'storage'];
 const IMPORT = new RegExp(`from '(?:\\.\\./)+src/(?:${FOLDERS.join('|')})/`);
 const USAGE = `usage: npm run mutate -- [--sample N] [--seed N] [--folder NAME] [--workers N] [--again] [--report]
 Draws mutants from src/{${FOLDERS.join(',')}}, and reports which ones are noticed by the unit tests of these folders, and by others that import these sources.
-It goes on where it was ended. --again asks once more about those that nobody noticed; --report only prints what is known.`;
+It goes on where it was ended. --again asks once more about those that nobody noticed; --report only prints what is known. A mutant
+that was noticed is not asked about again; without .run/mutation-score, all are judged anew.`;
 
 /** See `USAGE`. */
 async function main(args: readonly string[]): Promise<void> {
@@ -39,16 +40,8 @@ async function main(args: readonly string[]): Promise<void> {
     return !known || (again && isUnnoticed(known));
   });
   if (open.length > 0 && !reportOnly) await runTests(open, { workers, sources, reach, verdicts });
-  const left = wanted.filter((mutant) => isUnnoticed(verdicts.of(mutant)) && verdicts.of(mutant)?.by !== TYPED);
-  if (!reportOnly) for (const verdict of typed(left)) verdicts.add(verdict);
-  process.stdout.write(report(wanted, verdicts));
-}
-
-/** Says of a verdict that nobody noticed that the compiler was asked too. */
-const TYPED = 'types';
-
-function isUnnoticed(verdict: Verdict | undefined): boolean {
-  return verdict?.state === 'survived' || verdict?.state === 'unreached';
+  if (!reportOnly) askCompiler(verdicts.forCompiler(wanted), verdicts);
+  process.stdout.write(`${scoreReport(wanted, verdicts, FOLDERS).join('\n')}\n`);
 }
 
 interface Parts {
@@ -66,6 +59,10 @@ async function runTests(
   const next = open.values();
   await Promise.all(runs.map((own) => work(next, { runs: own, reach, verdicts })));
   await Promise.all(runs.map((own) => own.end()));
+}
+
+function askCompiler(mutants: readonly Mutant[], verdicts: Verdicts): void {
+  if (mutants.length > 0) verdicts.addTypeCheck(mutants, refusedByTypes(mutants, ROOT, join(STATE, 'types')));
 }
 
 function optionsFrom(args: readonly string[]) {
@@ -119,40 +116,8 @@ async function work(
   for (const mutant of mutants) {
     const verdict = await verdictOn(mutant, reach, runs);
     verdicts.add(verdict);
-    if (verdict.state !== 'noticed') process.stdout.write(`${verdict.state}: ${lineOf(mutant)}\n`);
+    if (verdict.state !== 'noticed') process.stdout.write(`${verdict.state}: ${placeOf(mutant)}\n`);
   }
-}
-
-/** Verdicts on mutants that no test noticed, after the compiler was asked. */
-function typed(mutants: readonly Mutant[]): readonly Verdict[] {
-  if (mutants.length === 0) return [];
-  const refused = refusedByTypes(mutants, ROOT, join(STATE, 'types'));
-  return mutants.map((mutant) => ({ id: mutant.id, state: refused.has(mutant) ? 'refused' : 'survived', by: TYPED }));
-}
-
-function lineOf({ file, line, text, instead }: Mutant): string {
-  const short = (part: string) => (part.length > 100 ? `${part.slice(0, 100)}…` : part).replace(/\s+/g, ' ');
-  return `${file}:${line}  ${short(text)}  →  ${short(instead)}`;
-}
-
-/** The mutants that nobody noticed, and the score by folder, of those mutants that have a verdict. */
-function report(mutants: readonly Mutant[], verdicts: Verdicts): string {
-  const judged = mutants.filter((mutant) => verdicts.of(mutant));
-  const isEquivalent = (mutant: Mutant) => isUnnoticed(verdicts.of(mutant)) && whyEquivalent(mutant) !== undefined;
-  const left = judged.filter((mutant) => isUnnoticed(verdicts.of(mutant)) && !isEquivalent(mutant));
-  const rows = [...FOLDERS.map((name) => `src/${name}/`), 'src/'].map((folder) => {
-    const own = judged.filter(({ file }) => file.startsWith(folder));
-    const count = (state: Verdict['state']) => own.filter((mutant) => verdicts.of(mutant)?.state === state).length;
-    const equivalent = own.filter(isEquivalent).length;
-    const [tests, types] = [count('noticed'), count('refused')];
-    const percent = ((100 * (tests + types)) / (own.length - equivalent)).toFixed(1);
-    return `${folder}: ${percent} %: of ${own.length} mutants, tests notice ${tests}, the types ${types}, nobody can notice ${equivalent}`;
-  });
-  return `${[...left.toSorted(byPlace).map(lineOf), ...rows].join('\n')}\n`;
-}
-
-function byPlace(one: Mutant, other: Mutant): number {
-  return one.file.localeCompare(other.file) || one.line - other.line;
 }
 
 if (import.meta.main) await main(process.argv.slice(2));

@@ -5,7 +5,7 @@ interface Equivalent extends Pick<Mutant, 'file' | 'text' | 'instead'> {
   readonly why: string;
 }
 
-const EQUIVALENT: readonly Equivalent[] = [
+export const EQUIVALENT: readonly Equivalent[] = [
   {
     file: 'src/storage/audit/audit-recovery.ts',
     text: 'losses.length > 0',

@@ -77,7 +77,7 @@ class KeptProcess extends ForksPoolWorker {
     if (this.#state !== 'new') return;
     this.#state = 'starting';
     await super.start();
-    for (const event of ['message', 'error', 'exit']) super.on(event, (...given) => this.#tell(event, ...given));
+    for (const event of ['message', 'error', 'exit']) super.on(event, (...given) => this.#emit(event, ...given));
     super.on('exit', () => {
       this.#state = 'exited';
       this.#run.resolve();
@@ -94,9 +94,9 @@ class KeptProcess extends ForksPoolWorker {
 
   override send(message: WorkerRequest): void {
     if (this.#state === 'exited') return;
-    if (message.type === 'stop') this.#tell('message', { type: 'stopped', __vitest_worker_response__: true });
+    if (message.type === 'stop') this.#emit('message', { type: 'stopped', __vitest_worker_response__: true });
     else if (message.type === 'start' && this.#state === 'started')
-      this.#tell('message', { type: 'started', __vitest_worker_response__: true });
+      this.#emit('message', { type: 'started', __vitest_worker_response__: true });
     else super.send(message);
     this.#state = 'started';
   }
@@ -112,7 +112,7 @@ class KeptProcess extends ForksPoolWorker {
     this.#state = 'exited';
   }
 
-  #tell(event: string, ...given: readonly unknown[]): void {
+  #emit(event: string, ...given: readonly unknown[]): void {
     for (const listener of [...(this.#listeners.get(event) ?? [])]) Reflect.apply(listener, undefined, given);
   }
 }

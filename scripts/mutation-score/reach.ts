@@ -18,6 +18,9 @@ export interface Candidate extends FileTests {
   readonly ms: number;
 }
 
+/** What runs the tests. */
+type Runs = Pick<TestRuns, 'run' | 'use'>;
+
 const RECORDING_LIMIT_MS = 600_000;
 
 /** Which test reaches which mutant, as recorded by one run of each test file. */
@@ -37,14 +40,14 @@ export class Reach {
   }
 
   /** Runs the files that changed since they were recorded, or all when the sources did. */
-  async record(runs: readonly TestRuns[], files: readonly string[], sources: string): Promise<void> {
+  async record(runs: readonly Runs[], files: readonly string[], sources: string): Promise<void> {
     for (const file of this.#recorded.keys()) if (!files.includes(file)) this.#recorded.delete(file);
     const states = files.map((file) => ({ file, state: hashOf(sources + readFileSync(join(this.#root, file), 'utf8')) }));
     const changed = states.filter(({ file, state }) => this.#recorded.get(file)?.state !== state).values();
     await Promise.all(runs.map((own) => this.#recordWith(own, changed)));
   }
 
-  async #recordWith(runs: TestRuns, files: Iterable<{ readonly file: string; readonly state: string }>): Promise<void> {
+  async #recordWith(runs: Runs, files: Iterable<{ readonly file: string; readonly state: string }>): Promise<void> {
     await runs.use(undefined);
     for (const { file, state } of files) {
       const startMs = performance.now();

@@ -12,20 +12,53 @@ const COMPILER = {
 };
 
 /**
- * Returns those mutants that the compiler refuses at their lines. It gets many at a time: no two on the same line, and the sources are a
- * copy in `folder`.
+ * Returns those mutants that the compiler refuses. It gets many at a time: no two on the same line, and the sources are a copy in
+ * `folder`. One that takes a line out hides what another breaks there.
  */
 export function refusedByTypes(mutants: readonly Mutant[], root: string, folder: string): ReadonlySet<Mutant> {
-  const refused = new Set<Mutant>();
   prepare(root, folder);
-  for (const batch of batchesOf(mutants)) {
-    const changed = Map.groupBy(batch, ({ file }) => file);
-    for (const [file, own] of changed) writeFileSync(join(folder, file), withAll(own, readFileSync(join(root, file), 'utf8')));
-    const mistakes = mistakesIn(root, folder);
-    for (const mutant of batch) if (mistakes.some(({ file, line }) => file === mutant.file && isAt(line, mutant))) refused.add(mutant);
-    for (const file of changed.keys()) cpSync(join(root, file), join(folder, file));
-  }
-  return refused;
+  const [mistake] = mistakesIn(root, folder);
+  if (mistake) throw new Error(`Without any mutant the compiler refuses ${mistake.file}:${mistake.line}`);
+  return new Set(batchesOf(mutants).flatMap((batch) => refusedIn(batch, root, folder)));
+}
+
+/**
+ * Most mutants are refused at their own lines. Where the mistake is elsewhere, mutants of that file are tried without the others, or all
+ * when the file has none, in halves until it is known which one it comes from.
+ */
+function refusedIn(batch: readonly Mutant[], root: string, folder: string): readonly Mutant[] {
+  const mistakes = mistakesWith(batch, root, folder);
+  if (batch.length <= 1) return mistakes.length > 0 ? batch : [];
+  const refused = batch.filter((mutant) => mistakes.some((mistake) => isAt(mistake, mutant)));
+  const elsewhere = mistakes.filter((mistake) => !refused.some((mutant) => isAt(mistake, mutant)));
+  const suspects = suspectsOf(
+    elsewhere,
+    batch.filter((mutant) => !refused.includes(mutant)),
+  );
+  const middle = Math.ceil(suspects.length / 2);
+  const parts = suspects.length < batch.length ? [suspects] : [suspects.slice(0, middle), suspects.slice(middle)];
+  return [...refused, ...parts.filter((part) => part.length > 0).flatMap((part) => refusedIn(part, root, folder))];
+}
+
+/** Mutants that mistakes may come from which are not at the lines of any. */
+function suspectsOf(mistakes: readonly Mistake[], mutants: readonly Mutant[]): readonly Mutant[] {
+  const isOfFile = (mutant: Mutant) => mistakes.some(({ file }) => file === mutant.file);
+  const isKnownFile = mistakes.every(({ file }) => mutants.some((mutant) => mutant.file === file));
+  return isKnownFile ? mutants.filter(isOfFile) : mutants;
+}
+
+interface Mistake {
+  readonly file: string;
+  readonly line: number;
+}
+
+/** What the compiler finds in the copy with all these mutants. */
+function mistakesWith(mutants: readonly Mutant[], root: string, folder: string): readonly Mistake[] {
+  const changed = Map.groupBy(mutants, ({ file }) => file);
+  for (const [file, own] of changed) writeFileSync(join(folder, file), withAll(own, readFileSync(join(root, file), 'utf8')));
+  const mistakes = mistakesIn(root, folder);
+  for (const file of changed.keys()) cpSync(join(root, file), join(folder, file));
+  return mistakes;
 }
 
 function prepare(root: string, folder: string): void {
@@ -41,9 +74,9 @@ function linesOf({ line, text }: Mutant): readonly [first: number, last: number]
   return [line, line + text.split('\n').length - 1];
 }
 
-function isAt(line: number, mutant: Mutant): boolean {
+function isAt({ file, line }: Mistake, mutant: Mutant): boolean {
   const [first, last] = linesOf(mutant);
-  return line >= first && line <= last;
+  return file === mutant.file && line >= first && line <= last;
 }
 
 /** Mutants in batches, so that no two of a batch share a line. */
@@ -74,7 +107,7 @@ function withAll(mutants: readonly Mutant[], source: string): string {
   }, source);
 }
 
-function mistakesIn(root: string, folder: string): readonly { readonly file: string; readonly line: number }[] {
+function mistakesIn(root: string, folder: string): readonly Mistake[] {
   const { stdout, error } = spawnSync(join(root, 'node_modules/.bin/tsc'), ['-p', folder], {
     cwd: folder,
     encoding: 'utf8',

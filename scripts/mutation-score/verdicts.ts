@@ -7,8 +7,17 @@ import type { FileTests, RunResult, TestRuns } from './test-runs.ts';
 export interface Verdict {
   readonly id: string;
   readonly state: 'noticed' | 'refused' | 'survived' | 'unreached';
-  /** The test that noticed it, or how else it was noticed. */
+  /** The test that noticed it, or how else it was noticed; empty where nobody did. */
   readonly by: string;
+  /** The compiler was asked too, which it is about what no test noticed. */
+  readonly isTypeChecked?: true;
+}
+
+/** What runs tests with a mutant. */
+type Runs = Pick<TestRuns, 'run' | 'use' | 'renew' | 'mutant'>;
+
+export function isUnnoticed(verdict: Verdict | undefined): boolean {
+  return verdict?.state === 'survived' || verdict?.state === 'unreached';
 }
 
 /**
@@ -40,10 +49,25 @@ export class Verdicts {
     this.#verdicts.set(verdict.id, verdict);
     appendFileSync(this.#path, `${JSON.stringify(verdict)}\n`);
   }
+
+  /** Those mutants that no test noticed, and that the compiler was not asked about. */
+  forCompiler(mutants: readonly Mutant[]): readonly Mutant[] {
+    return mutants.filter((mutant) => isUnnoticed(this.of(mutant)) && !this.of(mutant)?.isTypeChecked);
+  }
+
+  /** Adds what the compiler says of mutants that have a verdict: it refuses some, and the others keep theirs. */
+  addTypeCheck(mutants: readonly Mutant[], refused: ReadonlySet<Mutant>): void {
+    for (const mutant of mutants) {
+      const known = this.of(mutant);
+      if (!known) continue;
+      const { state, by } = refused.has(mutant) ? ({ state: 'refused', by: 'types' } as const) : known;
+      this.add({ id: mutant.id, state, by, isTypeChecked: true });
+    }
+  }
 }
 
 /** Runs the tests that reach a mutant, file by file, until one notices it. */
-export async function verdictOn(mutant: Mutant, reach: Reach, runs: TestRuns): Promise<Verdict> {
+export async function verdictOn(mutant: Mutant, reach: Pick<Reach, 'candidates' | 'isLoaded'>, runs: Runs): Promise<Verdict> {
   const { id } = mutant;
   const candidates = reach.candidates(mutant);
   if (candidates.length === 0) return { id, state: 'unreached', by: '' };
@@ -60,7 +84,7 @@ export async function verdictOn(mutant: Mutant, reach: Reach, runs: TestRuns): P
 }
 
 /** By what tests notice a mutant; undefined where they do not. */
-async function noticed({ id }: Mutant, tests: Candidate, runs: TestRuns): Promise<string | undefined> {
+async function noticed({ id }: Mutant, tests: Candidate, runs: Runs): Promise<string | undefined> {
   const limitMs = tests.ms * TIMES + MORE_MS;
   const result = await runs.run(id, tests, limitMs);
   const failure = failureOf(result);
@@ -75,7 +99,7 @@ async function noticed({ id }: Mutant, tests: Candidate, runs: TestRuns): Promis
   return anew !== undefined && (await passWithout(runs, failedTests, limitMs * 2)) ? anew : undefined;
 }
 
-async function passWithout(runs: TestRuns, tests: FileTests, limitMs: number): Promise<boolean> {
+async function passWithout(runs: Runs, tests: FileTests, limitMs: number): Promise<boolean> {
   const mutant = runs.mutant;
   await runs.use('');
   const passed = failureOf(await runs.run('', tests, limitMs)) === undefined;

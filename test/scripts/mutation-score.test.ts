@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
+import { EQUIVALENT, whyEquivalent } from '../../scripts/mutation-score/equivalent-mutants.ts';
 import { type Mutant, mutantsOf, sampleOf } from '../../scripts/mutation-score/mutants.ts';
 import { SWITCH, switchedSource } from '../../scripts/mutation-score/switched-source.ts';
 
@@ -50,6 +52,14 @@ describe('mutants', () => {
     expect(orderOf(before).map(({ id }) => id)).toEqual(orderOf(after).map(({ id }) => id));
   });
 });
+
+test.each(EQUIVALENT)(
+  'the mutant of $file with “$instead” that nobody can notice is one, and the only one of its text',
+  ({ file, why }) => {
+    const mutants = mutantsOf(file, readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8'));
+    expect(mutants.filter((mutant) => whyEquivalent(mutant) === why).length).toBe(1);
+  },
+);
 
 describe('a source with switched mutants', () => {
   const SOURCE = `
