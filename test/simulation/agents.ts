@@ -172,31 +172,11 @@ export class SimulatedAgent {
   }
 
   /** Sends a call once. Returns `success`, the code of the error, or `lost`. */
-  async attempt({ entry, isJob, hasKey, ...call }: Call, { token, forbidden, proof }: Credential): Promise<string> {
-    const { ledger } = this.#world;
-    const trace = this.draw.hex(16);
-    const attempt = ledger.begin({ ...call, trace, agent: token.agent, entry: entry.name, token, ...(forbidden && { forbidden }) });
-    this.#world.note(this.plan.name, `calls ${call.tool} ${call.params} at ${entry.name}, key ${call.key}, trace ${trace}`);
-    const answer = await this.#send(entry, {
-      path: `/api/v1/tools/${encodeURIComponent(call.tool)}/invoke${isJob ? `?async=true${call.waits ? '&wait_for_approval=true' : ''}` : ''}`,
-      token,
-      ...(proof !== undefined && { proof }),
-      body: JSON.parse(call.params),
-      headers: {
-        traceparent: `00-${trace}-${this.draw.hex(8)}-01`,
-        ...(hasKey && { 'idempotency-key': call.key }),
-        'x-timeout-ms': String(call.timeoutMs),
-      },
-      timeoutMs: call.timeoutMs,
-      ...(this.draw.chance(0.05) && { leavesAfterMs: this.draw.pause(800) }),
-      onArrival: () => {
-        attempt.arrivedMs = this.#world.queue.nowMs;
-      },
-      onLeft: () => {
-        // A job goes on when its client leaves.
-        if (!isJob) attempt.leftMs = this.#world.queue.nowMs;
-      },
-    });
+  async attempt(call: Call, { proof, ...credential }: Credential): Promise<string> {
+    const { entry } = call;
+    const { token } = credential;
+    const attempt = this.#begin(call, credential);
+    const answer = await this.#send(entry, { ...this.#requestOf(call, attempt), token, ...(proof !== undefined && { proof }) });
     this.#answered(attempt, answer);
     const id = answer?.body.job_id;
     if (typeof id === 'string') {
@@ -206,6 +186,44 @@ export class SimulatedAgent {
     }
     return attempt.outcome ?? 'lost';
   }
+
+  #begin({ entry, isJob, hasKey, ...call }: Call, { token, forbidden }: Credential): Attempt {
+    const trace = this.draw.hex(16);
+    this.#world.note(this.plan.name, `calls ${call.tool} ${call.params} at ${entry.name}, key ${call.key}, trace ${trace}`);
+    const attempt = { ...call, trace, agent: token.agent, entry: entry.name, token, ...(forbidden !== undefined && { forbidden }) };
+    return this.#world.ledger.begin(attempt);
+  }
+
+  /** The request of an attempt, which notes when the hub has it, and when it learns that the client has left. */
+  #requestOf(call: Call, attempt: Attempt): Omit<AgentRequest, 'token'> {
+    return {
+      path: pathOf(call),
+      body: JSON.parse(call.params),
+      headers: this.#headersOf(call, attempt),
+      timeoutMs: call.timeoutMs,
+      ...(this.draw.chance(0.05) && { leavesAfterMs: this.draw.pause(800) }),
+      onArrival: () => {
+        attempt.arrivedMs = this.#world.queue.nowMs;
+      },
+      onLeft: () => {
+        // A job goes on when its client leaves.
+        if (!call.isJob) attempt.leftMs = this.#world.queue.nowMs;
+      },
+    };
+  }
+
+  #headersOf({ hasKey, key, timeoutMs }: Call, { trace }: Attempt): Readonly<Record<string, string>> {
+    return {
+      traceparent: `00-${trace}-${this.draw.hex(8)}-01`,
+      ...(hasKey && { 'idempotency-key': key }),
+      'x-timeout-ms': String(timeoutMs),
+    };
+  }
+}
+
+function pathOf({ tool, isJob, waits }: Call): string {
+  const query = isJob ? `?async=true${waits ? '&wait_for_approval=true' : ''}` : '';
+  return `/api/v1/tools/${encodeURIComponent(tool)}/invoke${query}`;
 }
 
 /** A proof for a request. Who changed a token so that nobody can read it sends any. */

@@ -1,5 +1,5 @@
 import { canonicalJson } from '../../src/codec/canonical-json.ts';
-import { SimulatedClient } from './client.ts';
+import { ASKED_MS, SimulatedClient } from './client.ts';
 import { deviceTool } from './device-kinds.ts';
 import { Draw } from './draw.ts';
 import { type AutomationHistory, CRON_MS, requireRun } from './invariants/automation-invariants.ts';
@@ -9,7 +9,6 @@ import type { World } from './world.ts';
 
 /** Mean time between two changes of an automation, in milliseconds. */
 const CHANGED_EVERY_MS = 25 * 60_000;
-const TIMEOUT_MS = 10_000;
 /** A run that is due is looked for after this time, in milliseconds. */
 const LOOKED_FOR_AFTER_MS = 60_000;
 
@@ -42,7 +41,7 @@ export class SimulatedAutomation {
 
   /** Makes the automation, then changes it until the world ends. */
   async #change(): Promise<void> {
-    while (!(await this.#spawn())) await this.#client.pause(TIMEOUT_MS);
+    while (!(await this.#spawn())) await this.#client.pause(ASKED_MS);
     for (;;) {
       await this.#client.pause(this.#draw.pause(this.#world.paced(CHANGED_EVERY_MS)));
       if (this.#world.isEnding) return;
@@ -77,7 +76,7 @@ export class SimulatedAutomation {
     await this.#client.pause(this.#draw.pause(this.#world.paced(CHANGED_EVERY_MS)));
     // It may run from the moment at which the call is made, since the answer may be lost.
     pause.untilMs = this.#world.queue.nowMs;
-    while (!(await this.#call('set_agent_enabled', { agent_id: agent, enabled: true }))) await this.#client.pause(TIMEOUT_MS);
+    while (!(await this.#call('set_agent_enabled', { agent_id: agent, enabled: true }))) await this.#client.pause(ASKED_MS);
   }
 
   /** Looks after each due time whether the automation has run. */
@@ -97,13 +96,11 @@ export class SimulatedAutomation {
   async #call(tool: string, params: object): Promise<boolean> {
     const { history } = this;
     history.changedMs = Number.POSITIVE_INFINITY;
-    const machine = this.#machine;
     this.#world.note(this.#client.process.name, `${tool} ${canonicalJson(params as never)}`);
-    const request = { path: `/api/v1/tools/${tool}/invoke`, body: params, timeoutMs: TIMEOUT_MS };
-    const answer = machine.isRunning ? await this.#client.send(machine, { ...request, token: machine.ownerToken }) : undefined;
-    this.#world.note(this.#client.process.name, `${tool}: ${answer?.body.status ?? 'no answer'} ${answer?.body.error?.message ?? ''}`);
+    const answer = await this.#client.ask(this.#machine, { path: `/api/v1/tools/${tool}/invoke`, body: params });
+    this.#world.note(this.#client.process.name, `${tool}: ${answer?.status ?? 'no answer'} ${answer?.error?.message ?? ''}`);
     history.changedMs = this.#world.queue.nowMs;
-    return answer?.body.status === 'success';
+    return answer?.status === 'success';
   }
 
   /** Parameters that no version had before. */

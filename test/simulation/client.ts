@@ -5,6 +5,8 @@ import type { SimulatedProcess } from './simulated-process.ts';
 
 /** What a client waits for at most beyond the deadline of its call, in milliseconds. */
 const PATIENCE_MS = 5_000;
+/** Time of a request that has none of its own, in milliseconds. */
+export const ASKED_MS = 10_000;
 
 export interface Sending extends Omit<SimulatedRequest, 'signal'> {
   readonly timeoutMs: number;
@@ -13,6 +15,8 @@ export interface Sending extends Omit<SimulatedRequest, 'signal'> {
   readonly onArrival?: () => void;
   readonly onLeft?: () => void;
 }
+
+type Question = Pick<SimulatedRequest, 'path' | 'body' | 'method'> & { readonly token?: string };
 
 /** The program of a person or an agent, which reaches hubs over a network with delays. */
 export class SimulatedClient {
@@ -53,6 +57,13 @@ export class SimulatedClient {
       );
     });
     return promise;
+  }
+
+  /** The body of an answer; undefined if none comes. Without a token, the owner of the hub asks. */
+  async ask(machine: SimulatedMachine, { token, ...request }: Question): Promise<SimulatedAnswer['body'] | undefined> {
+    if (!machine.isRunning) return undefined;
+    const answer = await this.send(machine, { ...request, token: token ?? machine.ownerToken, timeoutMs: ASKED_MS });
+    return answer?.body;
   }
 
   /** Waits in the client. */

@@ -98,7 +98,7 @@ interface ApprovedCall {
 }
 
 /** An approval can be used for so long (docs/approvals.md), in milliseconds. */
-const USABLE_MS = 600_000;
+export const USABLE_MS = 600_000;
 
 /** A time in which the rules of a hub forbid one of its tools to agents, milliseconds of the world. */
 interface Ban {

@@ -8,7 +8,6 @@ import type { World } from './world.ts';
 
 /** Mean time between two looks of a maker, in milliseconds. */
 const LOOKS_EVERY_MS = 4 * 60_000;
-const TIMEOUT_MS = 10_000;
 /** A zero-width space, a mark that turns the direction of writing, a filler that looks like a blank, and a mark that isolates a direction. */
 const HIDDEN = ['\u200b', '\u202e', '\u3164', '\u2066'];
 
@@ -48,14 +47,14 @@ export class SimulatedMaker {
   async #getToken(): Promise<string | undefined> {
     const permissions = ['tool:register', `${GUARDED}:use`, `${REPEATABLE}:use`];
     const asked = { agent_id: this.#client.process.name, permissions, ttl_seconds: 7 * 86_400 };
-    const answer = await this.#send({ path: '/api/v1/tools/mint_token/invoke', body: asked });
+    const answer = await this.#client.ask(this.#machine, { path: '/api/v1/tools/mint_token/invoke', body: asked });
     return answer?.result?.token;
   }
 
   /** Replaces the tool. What nobody sees in its texts has to be refused. */
   async #exchange(token: string): Promise<void> {
     const tool = routineTool(this.#machine.name);
-    await this.#send({ path: `/api/v1/tools/${encodeURIComponent(tool)}`, method: 'DELETE', token });
+    await this.#client.ask(this.#machine, { path: `/api/v1/tools/${encodeURIComponent(tool)}`, method: 'DELETE', token });
     if (this.#draw.chance(0.3)) await this.#register(token, this.#draw.pick(HIDDEN));
     this.#world.note(this.#client.process.name, `exchanges ${tool} for one with ${this.#value + 1}`);
     await this.#register(token, '');
@@ -72,31 +71,17 @@ export class SimulatedMaker {
       safety_level: 'high',
       steps: ([REPEATABLE, GUARDED] as const).map((kind) => ({ tool: deviceTool(kind, this.#machine.name), params })),
     };
-    const answer = await this.#send({ path: '/api/v1/tools', body, token });
+    const answer = await this.#client.ask(this.#machine, { path: '/api/v1/tools', body, token });
     this.#world.note(this.#client.process.name, `registers ${this.#value}: ${JSON.stringify(answer)?.slice(0, 200)}`);
   }
 
   /** Reads what tools there are here and on other hubs. */
   async #list(token: string): Promise<void> {
-    const answer = await this.#send({ path: '/api/v1/tools', token });
+    const answer = await this.#client.ask(this.#machine, { path: '/api/v1/tools', token });
     // What a hub's own tools are called is its owner's or maker's business.
     const own = DEVICE_KINDS.map((kind) => deviceTool(kind, this.#machine.name));
     const others = answer?.tools?.filter((tool: object) => !own.some((name) => JSON.stringify(tool).includes(name)));
     this.#world.note(this.#client.process.name, `reads ${others?.length} tools of others`);
     this.#world.guard(() => checkShown(this.#machine, others));
-  }
-
-  async #send({
-    token = this.#machine.isRunning ? this.#machine.ownerToken : '',
-    ...request
-  }: {
-    readonly path: string;
-    readonly body?: object;
-    readonly method?: 'DELETE';
-    readonly token?: string;
-  }): Promise<ReturnType<typeof JSON.parse> | undefined> {
-    if (!this.#machine.isRunning) return undefined;
-    const answer = await this.#client.send(this.#machine, { ...request, token, timeoutMs: TIMEOUT_MS });
-    return answer?.body;
   }
 }

@@ -3,13 +3,11 @@ import { generatePrivateKey } from '../../src/codec/public-key.ts';
 import type { Call, SimulatedAgent } from './agents.ts';
 import { GUARDED } from './device-kinds.ts';
 import type { Draw } from './draw.ts';
-import type { GivenToken } from './ledger.ts';
+import { type GivenToken, USABLE_MS } from './ledger.ts';
 import { tampered } from './token-links.ts';
 
 /** Time in which an owner has usually decided about a call, in milliseconds. */
 const DECIDED_AFTER_MS = 60_000;
-/** An approval can be used for so long (docs/approvals.md), in milliseconds. */
-const USABLE_MS = 600_000;
 
 /** Something that an agent does and no hub may let happen. */
 type Misdeed = (agent: SimulatedAgent, token: GivenToken) => Promise<unknown>;

@@ -3,7 +3,7 @@ import { canonicalJson } from '../../src/codec/canonical-json.ts';
 import { generatePrivateKey, rawPublicKey } from '../../src/codec/public-key.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { SimulatedAgent } from './agents.ts';
-import { SimulatedClient } from './client.ts';
+import { ASKED_MS, SimulatedClient } from './client.ts';
 import { DEVICE_KINDS } from './device-kinds.ts';
 import { Draw } from './draw.ts';
 import { checkShown } from './invariants/shown-invariants.ts';
@@ -18,7 +18,6 @@ const TOKEN_CHANGES_MS = 3 * 3_600_000;
 const TOKEN_ENDED_MS = 5 * 60_000;
 /** A short token lasts for so many seconds at most. */
 const LONGEST_SHORT_SECONDS = 1_800;
-const TIMEOUT_MS = 10_000;
 
 /** The owner of a hub, who gives agents tokens, takes them back, and decides about their calls. */
 export class SimulatedOwner {
@@ -97,7 +96,7 @@ export class SimulatedOwner {
 
   /** The owner looks after a token that has ended some time after its end. */
   #untilChange(token: GivenToken | undefined): number {
-    if (!token) return TIMEOUT_MS;
+    if (!token) return ASKED_MS;
     const leftMs = token.expiresMs - this.#client.process.wallMs();
     return Math.min(this.#draw.pause(this.#world.paced(TOKEN_CHANGES_MS)), leftMs + this.#draw.pause(TOKEN_ENDED_MS));
   }
@@ -141,9 +140,7 @@ export class SimulatedOwner {
   }
 
   async #send(path: string, body: object): Promise<ReturnType<typeof JSON.parse> | undefined> {
-    if (!this.#machine.isRunning) return undefined;
-    const answer = await this.#client.send(this.#machine, { path, token: this.#machine.ownerToken, body, timeoutMs: TIMEOUT_MS });
-    return answer?.body;
+    return await this.#client.ask(this.#machine, { path, body });
   }
 }
 

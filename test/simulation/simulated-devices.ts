@@ -12,7 +12,7 @@ import { currentProcess } from './simulated-process.ts';
 export interface DeviceMood {
   /** Milliseconds until it answers. */
   readonly answersAfterMs: number;
-  /** It does what it is told, and never says so. */
+  /** It does what a command says, and does not answer. */
   readonly isSilent: boolean;
   /** It is being restarted: it does nothing and answers nothing. */
   readonly isOff: boolean;
@@ -65,7 +65,7 @@ async function command(parts: DeviceParts & { readonly tool: string }, params: J
   return { ok: true };
 }
 
-/** Waits until the call ends. Nobody knows then whether the device has done what it was told. */
+/** Waits until the call ends. Nobody knows then whether the device has done what the command says. */
 function unknownOutcome(signal: AbortSignal): Promise<never> {
   const problem = new AtmoError('OUTCOME_UNKNOWN', 'The device has not answered; read its state before calling again');
   return new Promise((_, reject) => signal.addEventListener('abort', () => reject(problem), { once: true }));

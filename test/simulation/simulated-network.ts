@@ -1,7 +1,8 @@
+import { frameCodec } from '../../src/codec/messages/connection.ts';
+import { REQUEST_KINDS } from '../../src/mesh/rpc/peer-link.ts';
 import { type MemoryListener, MemoryNetwork, type PipeEnd, type WireMessage } from '../mesh/memory-network.ts';
 import { Draw } from './draw.ts';
 import type { EventQueue } from './event-queue.ts';
-import { messageWords } from './message-words.ts';
 import { currentProcess, type SimulatedProcess } from './simulated-process.ts';
 
 /** What one machine sends to another one. `bytes` is its length, 0 for what only opens or ends something. */
@@ -25,6 +26,8 @@ type SaidMessage = Extract<WireMessage, { readonly type: 'gossip' | 'frame' }>;
 /** Share of the messages of a liar that are lies, and how many earlier ones it may repeat. */
 const LIES = 0.03;
 const REMEMBERED_LIES = 500;
+
+const KINDS = new Map<number, string>(Object.entries(REQUEST_KINDS).map(([name, number]) => [number, name]));
 
 export interface SimulatedNetworkParts {
   readonly queue: EventQueue;
@@ -192,4 +195,16 @@ function dispatchingClock(queue: EventQueue) {
     monotonic: () => queue.nowMs,
     after: (delayMs: number, callback: () => void) => requireProcess().clock.after(delayMs, callback),
   };
+}
+
+/** What a message between two hubs is, for people who read a trace. */
+function messageWords(message: WireMessage): string {
+  if (message.type !== 'frame') return message.type;
+  try {
+    const frame = frameCodec.decode(message.bytes);
+    const kind = frame.type === 'request' ? ` ${KINDS.get(frame.kind) ?? frame.kind}` : '';
+    return `${frame.type}${kind}${'id' in frame ? ` ${frame.id}` : ''}`;
+  } catch {
+    return 'unreadable frame';
+  }
 }

@@ -56,45 +56,45 @@ function childOf(leaf: TokenClaims, draw: Draw, more: Partial<TokenClaims>): Tok
   return { ...rest, ...(meshId !== undefined && { meshId }), issuer: subject, subject: `${subject}/helper`, id: draw.hex(16), ...more };
 }
 
+/** What somebody has who changes a token: the token with its parts, one of another agent if there is any, and a key that nobody knows. */
+interface Tampering {
+  readonly token: GivenToken;
+  readonly leaf: TokenClaims;
+  readonly seal: string;
+  readonly other: string | undefined;
+  readonly own: KeyObject;
+  readonly draw: Draw;
+}
+
+/** Ways to change a token, by why no hub may take the result. One that needs what is not there makes nothing. */
+const CHANGES: Readonly<Record<string, (tampering: Tampering) => string | undefined>> = {
+  'its permissions were changed': ({ token, leaf, draw }) =>
+    withParts(token.text, { claims: { ...leaf, permissions: EVERYTHING, id: draw.hex(16) } }),
+  'its end was moved': ({ token, leaf }) => withParts(token.text, { claims: { ...leaf, expiresAt: leaf.expiresAt + YEAR_SECONDS } }),
+  'its signature is that of another token': ({ token, leaf, other, draw }) =>
+    other && withParts(token.text, { claims: { ...leaf, id: draw.hex(16) }, signature: signatureOf(other) }),
+  'a link was added with a key of nobody': ({ token, leaf, seal, own, draw }) =>
+    tokenText(signChild(tokenBytes(token.text), childOf(leaf, draw, { permissions: EVERYTHING }), own)) + seal,
+  'it was signed in the name of a hub': ({ leaf, seal, own, draw }) =>
+    tokenText(signRoot({ ...leaf, permissions: EVERYTHING, id: draw.hex(16) }, own)) + seal,
+  'it was bound to a key of nobody': ({ leaf, own, draw }) =>
+    tokenText(signRoot({ ...leaf, key: rawPublicKey(own), id: draw.hex(16) }, own)),
+  'it has links of two tokens': ({ token, seal, other }) => other && joined([...linksOf(token.text), ...linksOf(other)]) + seal,
+  // A token that is bound to a key of its agent needs no seal.
+  'it has no link': ({ token }) => (token.key ? joined(linksOf(token.text).slice(1)) : undefined),
+  'it has another seal': ({ token, other = '.x' }) => (token.key ? undefined : unsealed(token.text) + other.replace(/^.*\./, '.')),
+};
+
 /** Returns the token with a change that nobody could sign, made from it and from tokens of others. */
-export function tampered({ text, key }: GivenToken, others: readonly GivenToken[], draw: Draw): TamperedToken {
-  const leaf = leafOf(text);
-  const own = generatePrivateKey();
-  const other = others.length > 0 ? draw.pick(others) : undefined;
-  const seal = text.slice(unsealed(text).length);
-  const ways: readonly (() => TamperedToken)[] = [
-    () => ({
-      text: withParts(text, { claims: { ...leaf, permissions: EVERYTHING, id: draw.hex(16) } }),
-      forbidden: 'its permissions were changed',
-    }),
-    () => ({
-      text: withParts(text, { claims: { ...leaf, expiresAt: leaf.expiresAt + YEAR_SECONDS } }),
-      forbidden: 'its end was moved',
-    }),
-    () => ({
-      text: withParts(text, { claims: { ...leaf, id: draw.hex(16) }, signature: signatureOf(other?.text ?? text) }),
-      forbidden: 'its signature is that of another token',
-    }),
-    () => ({
-      text: tokenText(signChild(tokenBytes(text), childOf(leaf, draw, { permissions: EVERYTHING }), own)) + seal,
-      forbidden: 'a link was added with a key of nobody',
-    }),
-    () => ({
-      text: tokenText(signRoot({ ...leaf, permissions: EVERYTHING, id: draw.hex(16) }, own)) + seal,
-      forbidden: 'it was signed in the name of a hub',
-    }),
-    () => ({
-      text: tokenText(signRoot({ ...leaf, key: rawPublicKey(own), id: draw.hex(16) }, own)),
-      forbidden: 'it was bound to a key of nobody',
-    }),
-    () => ({ text: joined([...linksOf(text), ...linksOf(other?.text ?? text)]) + seal, forbidden: 'it has links of two tokens' }),
-    // A token that is bound to a key of its agent needs no seal.
-    () =>
-      key
-        ? { text: joined(linksOf(text).slice(1)), forbidden: 'it has no link' }
-        : { text: unsealed(text) + (other?.text ?? '.x').replace(/^.*\./, '.'), forbidden: 'it has another seal' },
-  ];
-  return draw.pick(ways)();
+export function tampered(token: GivenToken, others: readonly GivenToken[], draw: Draw): TamperedToken {
+  const { text } = token;
+  const other = others.length > 0 ? draw.pick(others).text : undefined;
+  const tampering = { token, leaf: leafOf(text), seal: text.slice(unsealed(text).length), other, own: generatePrivateKey(), draw };
+  for (;;) {
+    const [forbidden, change] = draw.pick(Object.entries(CHANGES));
+    const changed = change(tampering);
+    if (changed !== undefined) return { text: changed, forbidden };
+  }
 }
 
 /**
@@ -109,14 +109,7 @@ export function narrowed(
   const leaf = leafOf(token.text);
   const hubKey = createPrivateKey(readFileSync(join(machine.stateDir, 'hub.key')));
   const permissions = [draw.pick(token.permissions)];
-  const wider: readonly Partial<TokenClaims>[] = [
-    {},
-    {},
-    { permissions: [...permissions, ...EVERYTHING.filter((one) => !token.permissions.includes(one)), 'admin:token'] },
-    { expiresAt: leaf.expiresAt + YEAR_SECONDS },
-    { subject: 'helper' },
-  ];
-  const excess = draw.pick(wider);
+  const excess = draw.pick(excessesOf(leaf, token));
   const claims = childOf(leaf, draw, { permissions, key: rawPublicKey(hubKey), ...excess });
   return {
     ...token,
@@ -127,4 +120,15 @@ export function narrowed(
     parent: token,
     ...(Object.keys(excess).length > 0 && { forbidden: 'it is wider than the token that it comes from' }),
   };
+}
+
+/** What may be wider in a token than in the one that it comes from; in two of five nothing is. */
+function excessesOf({ expiresAt }: TokenClaims, { permissions }: GivenToken): readonly Partial<TokenClaims>[] {
+  return [
+    {},
+    {},
+    { permissions: [...permissions, ...EVERYTHING.filter((one) => !permissions.includes(one)), 'admin:token'] },
+    { expiresAt: expiresAt + YEAR_SECONDS },
+    { subject: 'helper' },
+  ];
 }

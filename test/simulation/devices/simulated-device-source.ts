@@ -23,7 +23,7 @@ export interface LampMood {
   readonly travelMs: number;
   /** No message arrives. */
   readonly isLost: boolean;
-  /** The lamp does what it is told, and its answer is lost. */
+  /** The lamp does what a command says, and its answer is lost. */
   readonly isSilent: boolean;
 }
 
@@ -65,8 +65,8 @@ export class SimulatedDeviceSource implements BridgingDeviceSource {
 
   async start(): Promise<void> {
     for (const known of this.#known.values()) {
-      known.lamp.onChange = () => this.#hear(known);
-      if (known.lamp.isPowered) this.#hear(known);
+      known.lamp.onChange = () => this.#report(known);
+      if (known.lamp.isPowered) this.#report(known);
     }
   }
 
@@ -121,33 +121,34 @@ export class SimulatedDeviceSource implements BridgingDeviceSource {
     known: KnownLamp,
     { signal, isRead, act }: DeviceCallOptions & { readonly isRead: boolean; readonly act: () => Result },
   ): Promise<Result> {
-    const { promise, resolve, reject } = Promise.withResolvers<Result>();
     if (signal.aborted) return Promise.reject(cancelled({ isSent: false }));
-    const { clock, mood, toLamp, toHub } = this.#parts;
-    const { travelMs, isLost, isSilent } = mood();
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const leave = () => reject(cancelled({ isSent: !isRead }));
     signal.addEventListener('abort', leave, { once: true });
-    const cancelLimit = clock.after(LIMIT_MS, () => {
+    const cancelLimit = this.#parts.clock.after(LIMIT_MS, () => {
       this.#lose(known);
-      reject(
-        isRead
-          ? new AtmoError('DEVICE_UNREACHABLE', 'The lamp did not answer; check its power')
-          : new AtmoError('OUTCOME_UNKNOWN', 'The command was sent but not acknowledged; read the state before trying again'),
-      );
+      reject(notAnswered({ isRead }));
     });
-    toLamp(travelMs, () => {
-      if (!known.lamp.isPowered || isLost) return;
-      const result = act();
-      if (!isSilent) toHub(travelMs, () => resolve(result));
-    });
+    this.#exchange(known, act, resolve);
     return promise.finally(() => {
       cancelLimit();
       signal.removeEventListener('abort', leave);
     });
   }
 
+  /** Sends a message to a lamp, which acts and answers, unless the message or the answer is lost. */
+  #exchange<Result>({ lamp }: KnownLamp, act: () => Result, answer: (result: Result) => void): void {
+    const { mood, toLamp, toHub } = this.#parts;
+    const { travelMs, isLost, isSilent } = mood();
+    toLamp(travelMs, () => {
+      if (!lamp.isPowered || isLost) return;
+      const result = act();
+      if (!isSilent) toHub(travelMs, () => answer(result));
+    });
+  }
+
   /** A lamp has changed, or is back: it reports what it shows. */
-  #hear(known: KnownLamp): void {
+  #report(known: KnownLamp): void {
     const { toLamp, toHub, mood, clock } = this.#parts;
     toLamp(REPORT_DELAY_MS, () => {
       if (!known.lamp.isPowered) return;
@@ -165,7 +166,7 @@ export class SimulatedDeviceSource implements BridgingDeviceSource {
     known.isCurrent = false;
     this.#become(known, 'unreachable');
     // A lamp that runs is found again soon.
-    this.#parts.toLamp(SILENCE_MS, () => known.lamp.isPowered && this.#hear(known));
+    this.#parts.toLamp(SILENCE_MS, () => known.lamp.isPowered && this.#report(known));
   }
 
   #become(known: KnownLamp, reachability: Reachability): void {
@@ -242,6 +243,12 @@ function keyOf({ cluster, attribute }: AttributePath): string {
 
 function cancelled({ isSent }: { readonly isSent: boolean }): AtmoError {
   return new AtmoError('CANCELLED', 'The command was cancelled', { isSent });
+}
+
+function notAnswered({ isRead }: { readonly isRead: boolean }): AtmoError {
+  return isRead
+    ? new AtmoError('DEVICE_UNREACHABLE', 'The lamp did not answer; check its power')
+    : new AtmoError('OUTCOME_UNKNOWN', 'The command was sent but not acknowledged; read the state before trying again');
 }
 
 function subscribed<Listener>(listeners: Set<Listener>, listener: Listener): () => void {

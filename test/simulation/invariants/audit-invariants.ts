@@ -20,7 +20,7 @@ interface Row {
  */
 export async function checkAudit(machine: SimulatedMachine, { effects }: Ledger): Promise<void> {
   const { intact, problem } = await machine.asOwner('verify_audit');
-  // What a damaged file has lost is told by the chain itself.
+  // The chain itself shows what a damaged file has lost.
   const isDamaged = Number.isFinite(machine.damagedMs);
   if (!intact && !isDamaged) throw new BrokenInvariant('the chain verifies', `${machine.name}: ${JSON.stringify(problem)}`, [machine.name]);
   const intended = new Set((await rowsOf(machine)).filter(({ kind }) => kind === 'intent').map(({ request }) => request));
