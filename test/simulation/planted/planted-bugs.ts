@@ -130,8 +130,8 @@ const PLACES: readonly Place[] = [
       ],
       [
         'revocations of other hubs are not taken',
-        '    if (this.#isKnown(revocation)) return false;\n    if (revocation.issuer',
-        '    if (this.#isKnown(revocation) || revocation.issuer !== this.#ports.hub.hubId) return false;\n    if (revocation.issuer',
+        'if (revocation.issuer !== this.#ports.hub.hubId) this.#requireBounds(revocation);',
+        'if (revocation.issuer !== this.#ports.hub.hubId) return false;',
       ],
       ['the hub that issued a token cannot revoke it elsewhere', ' || hubId === issuer || ', ' || '],
       [
