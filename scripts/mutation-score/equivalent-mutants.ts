@@ -18,12 +18,6 @@ export const EQUIVALENT: readonly Equivalent[] = [
     instead: 'false',
     why: 'expired answers are no longer counted at that point, and the key of a living one cannot be used by another call',
   },
-  {
-    file: 'src/calls/routing/announced-device.ts',
-    text: 'template === undefined || name === undefined',
-    instead: '(template === undefined) && (name === undefined)',
-    why: 'the names come from the templates, each of which has one',
-  },
 ];
 
 export function whyEquivalent(mutant: Mutant): string | undefined {
