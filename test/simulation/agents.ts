@@ -26,7 +26,8 @@ export interface AgentPlan {
 
 /** Mean time between the calls of an agent, in milliseconds. */
 const BETWEEN_CALLS_MS = 90_000;
-const TRIES = 4;
+/** A call of a tool of steps may wait for people twice: for the tool, and for a dangerous step. */
+const TRIES = 6;
 /** Ends of the answers with which an agent repeats a call. */
 const WORTH_REPEATING = new Set(['lost', 'APPROVAL_REQUIRED', 'SERVICE_UNAVAILABLE', 'NODE_UNAVAILABLE', 'SHUTTING_DOWN', 'TIMEOUT']);
 
@@ -127,7 +128,7 @@ export class SimulatedAgent {
       if (isHurried && call.hasKey && this.draw.chance(0.5)) void this.attempt(call, credential);
       const outcome = await attempted;
       if (!WORTH_REPEATING.has(outcome) || !call.hasKey) return;
-      await this.client.pause(this.draw.pause(isHurried ? 500 : outcome === 'APPROVAL_REQUIRED' ? 60_000 : 10_000));
+      await this.client.pause(this.draw.pause(isHurried ? 500 : outcome === 'APPROVAL_REQUIRED' ? this.#world.paced(60_000) : 10_000));
     }
   }
 

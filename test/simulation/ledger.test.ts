@@ -27,3 +27,12 @@ test('a call of a tool of steps is done when each step has happened, in whicheve
   act('sim:lock');
   expect(ledger.hasDone(again)).toBe(true);
 });
+
+test('a step that may be repeated has not acted where a later step fails, and every other one has', () => {
+  const ledger = new Ledger();
+  const attempt = ledger.begin({ ...CALL, trace: 'a' });
+  ledger.add(effectOf('sim:light_hub_0', attempt));
+  expect(ledger.hasActed(attempt)).toBe(false);
+  ledger.add(effectOf('sim:lock_hub_0', attempt));
+  expect(ledger.hasActed(attempt)).toBe(true);
+});

@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import { kindOf, REPEATABLE } from './device-kinds.ts';
 import type { DiskState } from './disk-state.ts';
 import type { AutomationHistory } from './invariants/automation-invariants.ts';
 
@@ -153,9 +154,11 @@ export class Ledger {
   /** Adds an effect that has happened. */
   add(effect: Effect): void {
     this.effects.push(effect);
-    this.#acted.add(effect.trace);
     const attempt = this.attempts.get(effect.trace);
     if (attempt) this.#done.add(doneKey(attempt));
+    // A step that may be repeated may have acted before another step fails with any error (docs/registering-tools.md).
+    const isRepeatableStep = kindOf(effect) === REPEATABLE && attempt?.tool !== effect.tool;
+    if (!isRepeatableStep) this.#acted.add(effect.trace);
   }
 
   /** Returns whether attempts with the same key have had the effect that this one asks for: with a tool of steps, that of each step. */
@@ -171,7 +174,7 @@ export class Ledger {
     return attempt !== undefined && doneKey(attempt) === key;
   }
 
-  /** Returns whether this attempt has had an effect. */
+  /** Returns whether this attempt has had an effect, other than of a step that may be repeated. */
   hasActed({ trace }: Attempt): boolean {
     return this.#acted.has(trace);
   }

@@ -6,8 +6,8 @@ import type { SimulatedMachine } from './simulated-machine.ts';
 import { SimulatedProcess } from './simulated-process.ts';
 import type { World } from './world.ts';
 
-/** Mean time between two looks of a maker, in milliseconds. */
-const LOOKS_EVERY_MS = 4 * 60_000;
+/** Mean time between two looks of a maker, in milliseconds. People can decide about most calls of a tool before it is exchanged. */
+const LOOKS_EVERY_MS = 10 * 60_000;
 /** A zero-width space, a mark that turns the direction of writing, a filler that looks like a blank, and a mark that isolates a direction. */
 const HIDDEN = ['\u200b', '\u202e', '\u3164', '\u2066'];
 
