@@ -1,11 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { SimulatedLamp } from '../devices/simulated-lamp.ts';
-import { checkCommand, type LampCall, type Undo } from './lamp-invariants.ts';
+import { checkCommand, checkUndo, type LampCall, type Undo } from './lamp-invariants.ts';
 
 const lamp = new SimulatedLamp('desk-lamp', () => 0);
 const DIM = { device: lamp.device.id, name: 'LevelControl.MoveToLevelWithOnOff', fields: { level: 102 } };
 
-const dimmed = (percent: number): LampCall => ({ lamp, percent, trace: 'a', timeoutMs: 20_000, arrivedMs: 1_000, sent: new Set() });
+const dimmed = (percent: number): LampCall => ({
+  lamp,
+  percent,
+  trace: 'a',
+  timeoutMs: 20_000,
+  arrivedMs: 1_000,
+  sent: new Set(),
+  undos: [],
+});
 const undone = (call: LampCall): Undo => ({ call, trace: 'b', timeoutMs: 20_000, arrivedMs: 5_000, sent: new Set() });
 
 describe('the check of the commands to a lamp', () => {
@@ -34,5 +42,38 @@ describe('the check of the commands to a lamp', () => {
     const asked = [first, second, undone(second)];
     checkCommand({ command: DIM, atMs: 6_000 }, asked);
     expect(() => checkCommand({ command: DIM, atMs: 6_000 }, asked)).toThrow('a command is sent once');
+  });
+});
+
+describe('the check of an undo', () => {
+  const CHANGED_AT_MS = 3_000;
+
+  /** A lamp that was dimmed, changed by something, and put back by an undo at 60 s. */
+  function story(change: (lamp: SimulatedLamp, call: LampCall) => void): Undo {
+    const clock = { nowMs: 1_500 };
+    const own = new SimulatedLamp('desk-lamp', () => clock.nowMs);
+    const before = own.state;
+    const call = { ...dimmed(40), lamp: own };
+    own.obey('LevelControl', 'MoveToLevelWithOnOff', { level: 102, transitionTime: 0 });
+    clock.nowMs = CHANGED_AT_MS;
+    change(own, call);
+    clock.nowMs = 60_100;
+    own.obey('LevelControl', 'MoveToLevelWithOnOff', { level: before['LevelControl/CurrentLevel'] ?? 0, transitionTime: 0 });
+    own.obey('OnOff', 'Off', {});
+    const answer = { status: 'success', result: { counts: { settled: 1 } } };
+    return { ...undone(call), arrivedMs: 60_000, answeredMs: 60_200, answer };
+  }
+
+  test('finds one that overwrites what a hand did', () => {
+    expect(() => checkUndo(story((own) => own.turn({ 'LevelControl/CurrentLevel': 9 })))).toThrow('changed since');
+  });
+
+  test('lets one go on where an earlier one was interrupted', () => {
+    checkUndo(
+      story((own, call) => {
+        call.undos.push({ ...undone(call), arrivedMs: CHANGED_AT_MS });
+        own.obey('LevelControl', 'MoveToLevelWithOnOff', { level: 127, transitionTime: 0 });
+      }),
+    );
   });
 });
