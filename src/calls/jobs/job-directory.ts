@@ -1,6 +1,7 @@
 import { type Principal, principalKey, rootAgentOf } from '../../core/auth/principal.ts';
 import { pause } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import { attemptWrite } from '../../core/files/file-system.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import { defineTool, p } from '../../tools/definition/define-tool.ts';
@@ -89,24 +90,41 @@ const SPACE = 'jobs.elsewhere';
 const KEPT_MS = 7 * 86_400_000;
 const MAX_LOCATIONS = 4_096;
 
-/** Stores which other hub runs a job. The entries survive restarts and expire after a week. */
+/** Stores which other hub runs a job. The entries survive restarts and expire after a week. What the disk refuses is known until a restart. */
 export class JobLocations {
   readonly #store: KeyValueStore;
+  /** Locations that the disk has refused, the oldest first. */
+  readonly #unwritten = new Map<string, Json>();
 
   constructor(store: KeyValueStore) {
     this.#store = store;
   }
 
-  /** Stores which other hub runs the job. Throws STORAGE_FAILED if the write fails. */
+  /** Stores which other hub runs the job. It never throws: the job has begun there, and an error would say that nothing happens. */
   remember({ jobId, hubId, owner }: { readonly jobId: string; readonly hubId: string; readonly owner: Principal }): void {
+    const place = { hub: hubId, owner: principalKey(owner) };
+    attemptWrite(
+      () => this.#write(jobId, place),
+      () => this.#keep(jobId, place),
+    );
+  }
+
+  #write(jobId: string, place: Json): void {
     const known = this.#store.entries(SPACE);
     for (const { key } of known.slice(0, Math.max(0, known.length + 1 - MAX_LOCATIONS))) this.#store.delete(SPACE, key);
-    this.#store.set(SPACE, jobId, { hub: hubId, owner: principalKey(owner) }, { ttlMs: KEPT_MS });
+    this.#store.set(SPACE, jobId, place, { ttlMs: KEPT_MS });
+  }
+
+  #keep(jobId: string, place: Json): void {
+    const [oldest] = this.#unwritten.keys();
+    if (oldest !== undefined && this.#unwritten.size >= MAX_LOCATIONS) this.#unwritten.delete(oldest);
+    this.#unwritten.set(jobId, place);
   }
 
   /** Returns the principal's jobs on other hubs, newest first. The owner gets the jobs of all principals. */
   list(principal: Principal): readonly { readonly jobId: string; readonly hubId: string }[] {
-    const known = this.#store.entries(SPACE).flatMap(({ key }) => {
+    const keys = [...this.#store.entries(SPACE).map(({ key }) => key), ...this.#unwritten.keys()];
+    const known = keys.flatMap((key) => {
       const hubId = this.hubOf(key, principal);
       return hubId === undefined ? [] : [{ jobId: key, hubId }];
     });
@@ -115,7 +133,7 @@ export class JobLocations {
 
   /** Returns the hub that runs the job. Returns undefined if the job is unknown or the principal may not see it. */
   hubOf(jobId: string, principal: Principal): string | undefined {
-    const place = this.#store.get(SPACE, jobId);
+    const place = this.#unwritten.get(jobId) ?? this.#store.get(SPACE, jobId);
     if (!isJsonObject(place) || typeof place.hub !== 'string') return undefined;
     return principal.kind === 'owner' || place.owner === principalKey(principal) ? place.hub : undefined;
   }

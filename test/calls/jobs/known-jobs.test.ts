@@ -52,6 +52,17 @@ describe('the jobs of a caller on other hubs', () => {
   });
 });
 
+test('a job that another hub has begun is known until a restart where the disk refuses to keep where it runs', async () => {
+  const store = new MemoryKeyValueStore(new ManualClock());
+  store.set = () => {
+    throw new AtmoError('STORAGE_FAILED', 'disk full');
+  };
+  const places = new JobLocations(store);
+  places.remember({ jobId: 'far', hubId: 'hub-2', owner: agent('*') });
+  expect([places.hubOf('far', agent('*')), places.hubOf('far', { ...agent('*'), id: 'somebody' })]).toEqual(['hub-2', undefined]);
+  expect(places.list(agent('*'))).toEqual([{ jobId: 'far', hubId: 'hub-2' }]);
+});
+
 describe('a job', () => {
   test('of another hub is asked for there, by whoever started it', async () => {
     const { known, places, asked } = makeJobs();

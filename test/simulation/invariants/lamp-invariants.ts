@@ -81,7 +81,9 @@ export function checkUndo(undo: Undo): void {
   const [own] = commandsOf(call);
   if (!own) fail('only what happened is undone', undo, `${call.lamp.device.id} never got the command`);
   const index = changes.indexOf(own);
-  const since = changes.slice(index + 1).filter(({ atMs }) => atMs < arrivedMs - REPORTED_MS);
+  // What somebody changes before the answer counts for the hub as what the call has left.
+  const endedMs = call.answeredMs ?? own.atMs;
+  const since = changes.slice(index + 1).filter(({ atMs }) => atMs > endedMs && atMs < arrivedMs - REPORTED_MS);
   const foreign = since.find((change) => !isSame(change.after, own.after) && !call.undos.some((one) => mayBeBy(change, one)));
   if (foreign) fail('an undo changes nothing that was changed since', undo, `${foreign.by} had changed it at ${foreign.atMs} ms`);
   const before = changes[index - 1];
