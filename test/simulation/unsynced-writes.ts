@@ -101,7 +101,7 @@ function mixed(old: Buffer, present: Buffer, draw: Draw): Buffer {
   const pages: Buffer[] = [];
   for (let at = 0; at < length; at += PAGE_BYTES) {
     const page = Buffer.alloc(Math.min(PAGE_BYTES, length - at));
-    (draw.chance(0.5) ? old : present).copy(page, 0, at);
+    (draw.chance(0.5) ? old : present).subarray(at, at + PAGE_BYTES).copy(page);
     pages.push(page);
   }
   return Buffer.concat(pages);
