@@ -95,8 +95,9 @@ export class UnsyncedWrites {
   }
 }
 
-/** Pages of the old and of the new content, each by chance. */
+/** Pages of the old and of the new content, each by chance. Of a file that was empty, a part from its begin, as ext4 orders data and length. */
 function mixed(old: Buffer, present: Buffer, draw: Draw): Buffer {
+  if (old.length === 0) return present.subarray(0, Math.ceil(draw.between(0, present.length)));
   const length = draw.chance(0.5) ? old.length : present.length;
   const pages: Buffer[] = [];
   for (let at = 0; at < length; at += PAGE_BYTES) {
