@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join, relative } from 'node:path';
+import { join, relative } from 'node:path';
+import { exactly, type FailedTest, firstFailure, runUnitTests, type TestReport, TOOLS_ENV } from './check/unit-report.ts';
 import { type Mutation, mutated } from './mutation.ts';
 import { MUTATIONS } from './mutation-table.ts';
 
@@ -87,12 +88,12 @@ function noticeIn(tree: string, sets: readonly (readonly string[])[]): Notice | 
   const types = run(tree, 'tsc', ['-p', 'tsconfig.mutations.json']);
   if (types.status !== 0) return { by: 'types', what: mistakeIn(types) };
   for (const tests of sets) {
-    const report = reportOf(tree, ['--bail=1', ...tests]);
+    const report = failuresOf(tree, ['--bail=1', ...tests]);
     if (!report) continue;
     // Where the first test that failed ran out of time, another one may still tell.
-    const failed = firstFailure(report) ?? firstFailure(reportOf(tree, tests) ?? report);
+    const failed = firstFailure(report) ?? firstFailure(failuresOf(tree, tests) ?? report);
     if (!failed) throw new Error('every test that failed ran out of time');
-    requireSteady(failed, reportOf(tree, [relative(tree, failed.file), '-t', exactly(failed.name)]));
+    requireSteady(failed, failuresOf(tree, [relative(tree, failed.file), '-t', exactly(failed.name)]));
     return { by: 'test', what: failed.name };
   }
   return undefined;
@@ -104,59 +105,12 @@ function mistakeIn({ stdout, stderr, error }: ReturnType<typeof run>): string {
   throw new Error(`the compiler failed, but found no mistake in src: ${error?.message ?? (stdout || stderr)}`);
 }
 
-/** Returns the pattern of vitest's option `-t` that fits one test alone. */
-export function exactly(name: string): string {
-  return `^${name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}$`;
-}
-
-/** What vitest writes about a run. */
-export interface TestReport {
-  readonly testResults: readonly {
-    /** Path of the file. */
-    readonly name: string;
-    readonly message: string;
-    readonly assertionResults: readonly {
-      readonly status: string;
-      readonly ancestorTitles: readonly string[];
-      readonly title: string;
-      readonly failureMessages: readonly string[];
-    }[];
-  }[];
-}
-
-interface FailedTest {
-  readonly file: string;
-  readonly name: string;
-}
-
 /** The report about tests of which not all passed; undefined where they did. */
-function reportOf(tree: string, choice: readonly string[]): TestReport | undefined {
-  const report = join(tree, 'tests.json');
-  rmSync(report, { force: true });
+function failuresOf(tree: string, choice: readonly string[]): TestReport | undefined {
   const limits = [`--testTimeout=${TEST_LIMIT_MS}`, `--hookTimeout=${TEST_LIMIT_MS}`];
-  const options = ['--config', 'test/vitest.config.ts', '--project', 'unit', '--reporter=json', ...limits];
-  const { status, error, stderr } = run(tree, 'vitest', ['run', ...options, `--outputFile=${report}`, ...choice]);
-  if (error) throw new Error(`the tests did not end: ${error.message}`);
-  if (status === 0) return undefined;
-  if (!existsSync(report)) throw new Error(`the tests ended without a report: ${stderr}`);
-  return JSON.parse(readFileSync(report, 'utf8'));
-}
-
-/**
- * The first test that failed otherwise than by running out of time; undefined where there is none. Throws where no test failed, since
- * then a file was not loaded.
- */
-export function firstFailure({ testResults }: TestReport): FailedTest | undefined {
-  const failed = testResults.flatMap(({ name: file, assertionResults }) =>
-    assertionResults.filter(({ status }) => status === 'failed').map((result) => ({ file, result })),
-  );
-  if (failed.length === 0) {
-    const broken = testResults.find(({ message }) => message !== '');
-    throw new Error(`no test failed, but a file could not be loaded or set up: ${broken?.name} ${broken?.message ?? ''}`);
-  }
-  // The first message is that of the test; those of what is done after it follow.
-  const first = failed.find(({ result }) => result.failureMessages[0]?.includes('timed out') !== true);
-  return first && { file: first.file, name: [...first.result.ancestorTitles, first.result.title].join(' > ') };
+  const options = { root: tree, reportFile: join(tree, 'tests.json'), limitMs: LIMIT_MS };
+  const { hasPassed, report } = runUnitTests([...limits, ...choice], options);
+  return hasPassed ? undefined : report;
 }
 
 /** Throws unless the test has failed again when it ran by itself. */
@@ -167,8 +121,7 @@ export function requireSteady({ file, name }: FailedTest, again: TestReport | un
 }
 
 function run(cwd: string, program: string, args: readonly string[]) {
-  const PATH = [join(ROOT, 'node_modules/.bin'), process.env.PATH].join(delimiter);
-  return spawnSync(program, args, { cwd, encoding: 'utf8', timeout: LIMIT_MS, env: { ...process.env, PATH }, maxBuffer: 1e8 });
+  return spawnSync(program, args, { cwd, encoding: 'utf8', timeout: LIMIT_MS, env: TOOLS_ENV, maxBuffer: 1e8 });
 }
 
 if (import.meta.main) process.exitCode = main(process.argv[2]);

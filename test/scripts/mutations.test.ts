@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { firstFailure, type TestReport } from '../../scripts/check/unit-report.ts';
 import { mutated } from '../../scripts/mutation.ts';
 import { MUTATIONS } from '../../scripts/mutation-table.ts';
-import { firstFailure, requireMeant, requireSteady, summary, type TestReport } from '../../scripts/mutations.ts';
+import { requireMeant, requireSteady, summary } from '../../scripts/mutations.ts';
 
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
 
