@@ -4,12 +4,11 @@ import { toAtmoError } from '../../src/core/errors.ts';
 import { type ProofRequest, signProof } from '../auth/tokens/sign-proof.ts';
 import { type Sending, SimulatedClient } from './client.ts';
 import { DEVICE_KINDS, type DeviceKind, deviceTool, GUARDED, routineTool } from './device-kinds.ts';
-import { Draw } from './draw.ts';
+import type { Draw } from './draw.ts';
 import { checkAnswer } from './invariants/answer-invariants.ts';
 import type { Attempt, GivenToken } from './ledger.ts';
 import { misbehave } from './misdeeds.ts';
 import type { SimulatedAnswer, SimulatedMachine } from './simulated-machine.ts';
-import { SimulatedProcess } from './simulated-process.ts';
 import { narrowed } from './token-links.ts';
 import type { World } from './world.ts';
 
@@ -68,9 +67,8 @@ export class SimulatedAgent {
   constructor(world: World, plan: AgentPlan) {
     this.plan = plan;
     this.#world = world;
-    const process = new SimulatedProcess(world.queue, plan);
-    this.draw = new Draw(process.random);
-    this.client = new SimulatedClient(world.queue, process, this.draw);
+    this.client = new SimulatedClient(world.queue, plan);
+    this.draw = this.client.draw;
   }
 
   /** Calls tools until the world ends. */

@@ -1,10 +1,9 @@
 import { canonicalJson } from '../../src/codec/canonical-json.ts';
 import { ASKED_MS, SimulatedClient } from './client.ts';
 import { deviceTool } from './device-kinds.ts';
-import { Draw } from './draw.ts';
+import type { Draw } from './draw.ts';
 import { type AutomationHistory, CRON_MS, requireRun } from './invariants/automation-invariants.ts';
 import type { SimulatedMachine } from './simulated-machine.ts';
-import { SimulatedProcess } from './simulated-process.ts';
 import type { World } from './world.ts';
 
 /** Mean time between two changes of an automation, in milliseconds. */
@@ -26,9 +25,8 @@ export class SimulatedAutomation {
     this.#machine = machine;
     const agent = `feeds-${machine.name}`;
     this.history = { machine: machine.name, agent, versions: [], pauses: [], runs: new Map(), isUnsure: false, changedMs: 0 };
-    const process = new SimulatedProcess(world.queue, { name: `owner of ${agent}`, seed });
-    this.#draw = new Draw(process.random);
-    this.#client = new SimulatedClient(world.queue, process, this.#draw);
+    this.#client = new SimulatedClient(world.queue, { name: `owner of ${agent}`, seed });
+    this.#draw = this.#client.draw;
     world.ledger.automations.set(`${machine.name} ${agent}`, this.history);
   }
 

@@ -1,7 +1,7 @@
-import type { Draw } from './draw.ts';
+import { Draw } from './draw.ts';
 import type { EventQueue } from './event-queue.ts';
 import type { SimulatedAnswer, SimulatedMachine, SimulatedRequest } from './simulated-machine.ts';
-import type { SimulatedProcess } from './simulated-process.ts';
+import { SimulatedProcess } from './simulated-process.ts';
 
 /** What a client waits for at most beyond the deadline of its call, in milliseconds. */
 const PATIENCE_MS = 5_000;
@@ -21,13 +21,14 @@ type Question = Pick<SimulatedRequest, 'path' | 'body' | 'method'> & { readonly 
 /** The program of a person or an agent, which reaches hubs over a network with delays. */
 export class SimulatedClient {
   readonly process: SimulatedProcess;
+  /** What the person or agent leaves to chance, which is drawn from the seed of the process. */
+  readonly draw: Draw;
   readonly #queue: EventQueue;
-  readonly #draw: Draw;
 
-  constructor(queue: EventQueue, process: SimulatedProcess, draw: Draw) {
-    this.process = process;
+  constructor(queue: EventQueue, identity: { readonly name: string; readonly seed: number }) {
+    this.process = new SimulatedProcess(queue, identity);
+    this.draw = new Draw(this.process.random);
     this.#queue = queue;
-    this.#draw = draw;
   }
 
   /** The answer of a hub; undefined if none comes, because the hub or the client ended before. */
@@ -84,6 +85,6 @@ export class SimulatedClient {
   }
 
   #arrivalMs(): number {
-    return this.#queue.nowMs + this.#draw.between(0.3, 12);
+    return this.#queue.nowMs + this.draw.between(0.3, 12);
   }
 }

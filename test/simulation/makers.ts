@@ -1,9 +1,8 @@
 import { SimulatedClient } from './client.ts';
 import { DEVICE_KINDS, deviceTool, GUARDED, REPEATABLE, routineTool } from './device-kinds.ts';
-import { Draw } from './draw.ts';
+import type { Draw } from './draw.ts';
 import { checkShown } from './invariants/shown-invariants.ts';
 import type { SimulatedMachine } from './simulated-machine.ts';
-import { SimulatedProcess } from './simulated-process.ts';
 import type { World } from './world.ts';
 
 /** Mean time between two looks of a maker, in milliseconds. People can decide about most calls of a tool before it is exchanged. */
@@ -23,9 +22,8 @@ export class SimulatedMaker {
   constructor(world: World, machine: SimulatedMachine, seed: number) {
     this.#world = world;
     this.#machine = machine;
-    const process = new SimulatedProcess(world.queue, { name: `maker-${machine.name}`, seed });
-    this.#draw = new Draw(process.random);
-    this.#client = new SimulatedClient(world.queue, process, this.#draw);
+    this.#client = new SimulatedClient(world.queue, { name: `maker-${machine.name}`, seed });
+    this.#draw = this.#client.draw;
   }
 
   start(): void {

@@ -5,11 +5,10 @@ import type { JsonObject } from '../../src/core/json.ts';
 import type { SimulatedAgent } from './agents.ts';
 import { ASKED_MS, SimulatedClient } from './client.ts';
 import { DEVICE_KINDS } from './device-kinds.ts';
-import { Draw } from './draw.ts';
+import type { Draw } from './draw.ts';
 import { checkShown } from './invariants/shown-invariants.ts';
 import type { GivenToken } from './ledger.ts';
 import type { SimulatedMachine } from './simulated-machine.ts';
-import { SimulatedProcess } from './simulated-process.ts';
 import type { World } from './world.ts';
 
 const LOOKS_EVERY_MS = 40_000;
@@ -36,9 +35,8 @@ export class SimulatedOwner {
     this.#world = world;
     this.#machine = machine;
     this.#agents = agents;
-    const process = new SimulatedProcess(world.queue, { name: `owner of ${machine.name}`, seed });
-    this.#draw = new Draw(process.random);
-    this.#client = new SimulatedClient(world.queue, process, this.#draw);
+    this.#client = new SimulatedClient(world.queue, { name: `owner of ${machine.name}`, seed });
+    this.#draw = this.#client.draw;
   }
 
   start(): void {

@@ -74,9 +74,8 @@ export class SimulatedHousehold {
     this.#world = world;
     this.#machine = machine;
     this.#home = home;
-    const process = new SimulatedProcess(world.queue, { name: `household of ${machine.name}`, seed });
-    this.#draw = new Draw(process.random);
-    this.#client = new SimulatedClient(world.queue, process, this.#draw);
+    this.#client = new SimulatedClient(world.queue, { name: `household of ${machine.name}`, seed });
+    this.#draw = this.#client.draw;
   }
 
   start(): void {
