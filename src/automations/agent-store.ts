@@ -3,6 +3,7 @@ import type { EventBus } from '../core/events.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 import { copyJson } from '../tools/schema/plain-json.ts';
+import type { RecentRuns } from './run/run-rate-limit.ts';
 import { type VersionFacts, VersionStore } from './versions/version-store.ts';
 
 const SPACE = 'agents';
@@ -110,13 +111,6 @@ export interface RunProgress {
   readonly done: Readonly<Record<string, Json>>;
   /** When each wait that has begun ends, milliseconds since 1970. */
   readonly waits: Readonly<Record<string, number>>;
-}
-
-/** Runs that began within about a minute. */
-export interface RecentRuns {
-  /** When the last of them began. */
-  readonly atMs: number;
-  readonly runs: number;
 }
 
 /** The stored record of an agent. Times are in milliseconds since 1970. */

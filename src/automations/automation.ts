@@ -1,23 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { isNotYetValid, type Principal, type TokenAuthority } from '../core/auth/principal.ts';
-import { type Clock, isoTime } from '../core/clock.ts';
+import { isoTime } from '../core/clock.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
-import {
-  type AgentRecord,
-  type AgentStore,
-  authorsOf,
-  isLiving,
-  type RecentRuns,
-  type RunProgress,
-  type WaitingRun,
-} from './agent-store.ts';
+import { type AgentRecord, type AgentStore, authorsOf, isLiving, type RunProgress, type WaitingRun } from './agent-store.ts';
 import type { ComingRuns } from './automation-ports.ts';
 import type { AutomationPlan } from './plan/plan-schema.ts';
 import type { Trigger } from './plan/trigger-schema.ts';
 import { conditionsHold } from './run/condition-check.ts';
 import { RunLog, type RunWait, SaveBudget } from './run/run-log.ts';
 import { RunNotes, type RunOutcome, type WaitingStep } from './run/run-notes.ts';
+import { RunRateLimit } from './run/run-rate-limit.ts';
 import { type Run, type RunPorts, runSteps } from './run/run-steps.ts';
 import { unmetConditions } from './run/unmet-conditions.ts';
 import type { Tracer } from './traces/automation-tracer.ts';
@@ -368,44 +361,5 @@ export class Automation {
     const record = agents.get(this.#id);
     if (!record || !isLiving(record) || record.lastError?.message === message) return;
     agents.put({ ...record, lastError: { code, message, atMs: clock.now() } });
-  }
-}
-
-const HOUR_MS = 3_600_000;
-const MINUTE_MS = 60_000;
-
-/** Computes how soon an automation may run again. Times are by the monotonic clock, except in `RecentRuns`. */
-class RunRateLimit {
-  readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
-  /** The runs of the last hour, and the last run before: a cooldown may be longer than an hour. */
-  #starts: readonly number[] = [];
-
-  constructor(clock: Pick<Clock, 'now' | 'monotonic'>) {
-    this.#clock = clock;
-  }
-
-  /** Counts earlier runs, such as those before a restart. A run in the future counts as one of now, because the clock was wrong then or is now. */
-  resume(recent: readonly RecentRuns[]): void {
-    const nowMs = this.#clock.now();
-    const aheadMs = this.#clock.monotonic() - nowMs;
-    const starts = recent.flatMap(({ atMs, runs }) => Array.from({ length: runs }, () => Math.min(atMs, nowMs) + aheadMs));
-    this.#starts = starts.sort((a, b) => a - b);
-  }
-
-  /** Returns the milliseconds from a time, now or later, until a run may start; Infinity if the maximum number of runs in the hour before is reached. */
-  waitMs(atMs: number, { cooldownMs, maxRunsPerHour }: AutomationPlan): number {
-    const firstOfMost = this.#starts.at(-maxRunsPerHour);
-    if (firstOfMost !== undefined && atMs - firstOfMost < HOUR_MS) return Infinity;
-    const lastMs = this.#starts.at(-1);
-    return lastMs === undefined ? 0 : Math.max(0, lastMs + cooldownMs - atMs);
-  }
-
-  /** Counts a run that begins now. Returns the runs that `resume` needs after a restart, at most one entry for each minute of an hour. */
-  started(): readonly RecentRuns[] {
-    const nowMs = this.#clock.monotonic();
-    this.#starts = [...this.#starts.filter((startMs) => nowMs - startMs < HOUR_MS), nowMs];
-    const toWallMs = this.#clock.now() - nowMs;
-    const minutes = Map.groupBy(this.#starts, (startMs) => Math.floor((nowMs - startMs) / MINUTE_MS));
-    return [...minutes.values()].map((starts) => ({ atMs: Math.ceil(Math.max(...starts) + toWallMs), runs: starts.length }));
   }
 }
