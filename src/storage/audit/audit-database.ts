@@ -67,7 +67,7 @@ function parseRow(row: Readonly<Record<string, unknown>>): ChainedRow {
 }
 
 function isAsWritten({ at, kind, request, trace }: Readonly<Record<string, unknown>>): boolean {
-  return typeof at === 'number' && typeof kind === 'number' && kind in AUDIT_KINDS && isPacked(request) && isPacked(trace);
+  return timeOf(at) === at && typeof kind === 'number' && kind in AUDIT_KINDS && isPacked(request) && isPacked(trace);
 }
 
 function isPacked(id: unknown): boolean {
