@@ -96,9 +96,10 @@ export class RevocationList implements Service {
   }
 
   /**
-   * Adds a statement of a trusted hub. Returns false if the list already has it, or another one about the same token that lasts longer. Throws VALIDATION_ERROR if the statement is malformed, is
-   * not signed by a trusted hub, or names a later expiry than any token can have. Throws RESOURCE_EXCEEDED if the list has the maximum
-   * number of statements by that hub. If the disk refuses it, the statement counts all the same, and the hub tries again to write it.
+   * Adds a statement of a trusted hub. Returns false if the list already has it, or another one about the same token that lasts longer.
+   * Throws VALIDATION_ERROR if the statement is malformed, is not signed by a trusted hub, or names a later expiry than any token can have.
+   * Throws RESOURCE_EXCEEDED if the list has the maximum number of statements by that hub. If the disk refuses it, the statement counts all
+   * the same, and the hub tries again to write it.
    */
   merge(statement: Uint8Array): boolean {
     // A signature takes long to check, and most statements are known.
@@ -106,11 +107,10 @@ export class RevocationList implements Service {
     const revocation = this.#read(statement);
     if (revocation.issuer !== this.#ports.hub.hubId) this.#requireBounds(revocation);
     if (!this.#add(revocation, statement)) return false;
-    try {
-      this.#write(this.#keyOf(revocation));
-    } catch (error) {
-      this.#ports.logger.warn('revocation.not_written', { token_id: revocation.tokenId, problem: toAtmoError(error).message });
-    }
+    attemptWrite(
+      () => this.#write(this.#keyOf(revocation)),
+      (problem) => this.#ports.logger.warn('revocation.not_written', { token_id: revocation.tokenId, problem }),
+    );
     return true;
   }
 
@@ -182,11 +182,10 @@ export class RevocationList implements Service {
 
   #writeAgain(): void {
     this.#cancelWrite = undefined;
-    try {
+    // The first failure was reported, and `#write` plans the next attempt.
+    attemptWrite(() => {
       for (const key of this.#unwritten) this.#write(key);
-    } catch {
-      // The first failure was reported, and the next attempt is planned.
-    }
+    });
   }
 
   #note(tokenId: string, issuer: string, expiresAt: number): void {
@@ -201,7 +200,8 @@ export class RevocationList implements Service {
   #isNews(revocation: Revocation, statement: Uint8Array): boolean {
     const { tokenId, issuer, expiresAt } = revocation;
     const knownUntil = this.#revoked.get(tokenId)?.get(issuer);
-    if (knownUntil === undefined || expiresAt !== knownUntil) return expiresAt > (knownUntil ?? -1);
+    if (knownUntil === undefined) return true;
+    if (expiresAt !== knownUntil) return expiresAt > knownUntil;
     const kept = this.#statements.get(this.#keyOf(revocation));
     return kept === undefined || Buffer.compare(statement, kept) < 0;
   }

@@ -84,7 +84,7 @@ describe('the revocation list', () => {
     const heard: string[] = [];
     revocations.onRevoked((id) => heard.push(id));
     store.set = () => {
-      throw new Error('disk full');
+      throw new AtmoError('STORAGE_FAILED', 'disk full');
     };
     expect(() => revocations.revoke(ID, clock.now() + HOUR_MS)).toThrow('disk full');
     expect([revocations.firstRevoked(tokenOf(ID)), heard, revocations.statements().length]).toEqual([ID, [ID], 1]);
@@ -145,7 +145,7 @@ describe('the revocation list', () => {
     const set = store.set.bind(store);
     const revocations = new RevocationList({ hub, issuers, store, clock, time, logger: silentLogger });
     store.set = () => {
-      throw new Error('disk full');
+      throw new AtmoError('STORAGE_FAILED', 'disk full');
     };
     expect(() => revocations.revoke(ID, clock.now() + HOUR_MS)).toThrow('disk full');
     clock.advance(60_000);
@@ -211,7 +211,7 @@ describe('merging lists', () => {
     const spread: string[] = [];
     setup.revocations.onRevoked((id) => spread.push(id));
     setup.store.set = () => {
-      throw new Error('disk full');
+      throw new AtmoError('STORAGE_FAILED', 'disk full');
     };
     expect([setup.revocations.merge(statement), setup.revocations.merge(statement)]).toEqual([true, false]);
     expect([spread, setup.revocations.statements().length]).toEqual([[ID], 1]);
