@@ -6,8 +6,8 @@ export interface Clock {
   /** Returns milliseconds since 1970-01-01T00:00:00Z. */
   now(): number;
   /**
-   * Returns milliseconds of a clock that nobody sets. It goes on while the machine sleeps, although timers do not. Its zero point is
-   * arbitrary, so only differences are meaningful.
+   * Returns milliseconds of a monotonic clock, which does not change when the time of day is set. It counts the time in which the machine
+   * sleeps; timers do not. Its zero point is arbitrary, so only differences are meaningful.
    */
   monotonic(): number;
   /** Calls `callback` once after `delayMs`; the returned function cancels it. Timers do not keep the process alive. */

@@ -44,7 +44,7 @@ export class AutomationForecast implements ComingAutomations {
     const { check, agents, comingOf } = this.#ports;
     const turns = new Turns(check.clock);
     const hour = new NextHour(check);
-    // Only callers who may check a draft, which tells them of hidden automations anyway, learn that these exist.
+    // A caller who may check a draft can learn from its findings that hidden automations exist. No other caller may learn it here.
     const mayKnowHidden = check.authorizer.authorize(caller, ['agent:spawn']).allowed;
     const automations = livingAutomations(agents, caller).filter(({ isHidden }) => !isHidden || mayKnowHidden);
     const effort = MAX_EFFORT / Math.max(1, automations.length);

@@ -16,7 +16,7 @@ export interface Place {
 export interface HouseState {
   /** Returns the value of a flag; undefined if it is not set. */
   flag(name: string): Json | undefined;
-  /** Returns whether a person is at home or away; undefined if nobody has set it yet. */
+  /** Returns the presence of a person; undefined if it was never set. */
   presenceOf(person: string): Presence | undefined;
   /** Returns the persons whose presence is known. */
   persons(): readonly string[];

@@ -236,7 +236,7 @@ export function sharedPermissions({ permissions }: Pick<Proposal, 'permissions'>
   return commonPermissions(permissions, by.permissions);
 }
 
-/** Returns the error for a proposal that nobody can accept any more, because the home has changed since it was made. */
+/** Returns the error of an outdated proposal. The home has changed since the proposal was made, so nobody can accept it. */
 function changed(message: string): AtmoError {
   return new AtmoError('CONFLICT', message, { reason: 'outdated' });
 }

@@ -54,8 +54,8 @@ export class DecisionListener implements Disposable {
 }
 
 /**
- * Waits for the answer to a question for at most `leftMs` milliseconds. Ends the question then, and returns `null` if nobody has answered. If the
- * signal aborts, the question stays open.
+ * Resolves with the answer to a question. Resolves with `null` if nobody answers within `leftMs` milliseconds, and ends the question. Resolves with
+ * `null` too if the signal aborts first; the question then stays open.
  */
 export async function answerTo(
   id: string,
