@@ -7,8 +7,8 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { capture } from './check/command.ts';
-import { LIVE_PLACES, liveRuns } from './check/live-files.ts';
-import { inPool, type Job } from './check/pool.ts';
+import { liveRuns } from './check/live-files.ts';
+import { inPool, places, roomOf } from './check/pool.ts';
 import { withSecondTry } from './check/second-try.ts';
 import { slowest } from './check/slowest.ts';
 import { closingLine, failure, type Outcome, PASSED, skip, sum } from './check/tally.ts';
@@ -35,8 +35,6 @@ const STATIC_CHECKS: readonly Check[] = [
 ];
 
 const DEMO: Check = { title: 'demo', command: ['scripts/demo', '--check'] };
-/** A core: it starts two hubs and a home. */
-const DEMO_PLACES = 4;
 
 /** How a run of vitest ended, with the report or else the last line that it printed. */
 interface VitestRun {
@@ -60,8 +58,8 @@ async function runCheck({ title, command: [program, ...args] }: Check): Promise<
 /** Two at a time: boards and the machines of continuous integration have few cores. */
 function runStatic(): Promise<readonly Outcome[]> {
   return inPool(
-    2,
-    STATIC_CHECKS.map((check) => ({ places: 1, run: () => runCheck(check) })),
+    places(2),
+    STATIC_CHECKS.map((check) => () => runCheck(check)),
   );
 }
 
@@ -130,13 +128,10 @@ async function runCommands(commands: readonly Command[]): Promise<void> {
 async function runNetworked(): Promise<readonly Outcome[]> {
   const probe = await capture('scripts/in-netns', ['--', 'true']);
   if (probe.status === NO_NETNS) return [skip(`all live tests and the demo: ${probe.output.trim()}`)];
-  const demo: Job<readonly Tried[]> = {
-    places: DEMO_PLACES,
-    run: async () => [{ first: await runCheck(DEMO), again: () => runCheck(DEMO) }],
-  };
-  const jobs = [demo, ...liveRuns().map(({ files, places }) => ({ places, run: () => tryFiles(files) }))];
+  const demo = async (): Promise<readonly Tried[]> => [{ first: await runCheck(DEMO), again: () => runCheck(DEMO) }];
+  const jobs = [demo, ...liveRuns().map((files) => () => tryFiles(files))];
   const outcomes: Outcome[] = [];
-  for (const { first, again } of (await inPool(LIVE_PLACES, jobs)).flat()) outcomes.push(await withSecondTry(first, again));
+  for (const { first, again } of (await inPool(roomOf(), jobs)).flat()) outcomes.push(await withSecondTry(first, again));
   return outcomes;
 }
 

@@ -1,28 +1,71 @@
-/** Something that takes some of the places there are while it runs. */
-export interface Job<Result> {
-  readonly places: number;
-  run(): Promise<Result>;
+import { availableParallelism, cpus, freemem } from 'node:os';
+
+/** How often a machine without room is asked again. */
+const ASK_MS = 2000;
+/** Share of the processors that has to be idle, and memory that has to be free, before something more begins. */
+const IDLE_SHARE = 0.25;
+const FREE_BYTES = 2 * 1024 ** 3;
+/** Most that run on one core at a time. Many wait most of the time, but each takes memory and limits of its own. */
+const MOST_A_CORE = 8;
+
+/** How many may run at a time, and whether one more may begin now; it is asked only while something runs. */
+export interface Room {
+  readonly most: number;
+  isThere(): boolean;
 }
 
-/** Runs the jobs in their order, as many at a time as there are places for; a small one may pass by one that does not fit yet. */
-export async function inPool<Result>(places: number, jobs: readonly Job<Result>[]): Promise<readonly Result[]> {
+/** Runs the jobs, which begin in their order. One runs even where there is no room. */
+export async function inPool<Result>({ most, isThere }: Room, jobs: readonly (() => Promise<Result>)[]): Promise<readonly Result[]> {
   const waiting = [...jobs];
   const running = new Set<Promise<void>>();
   const results: Result[] = [];
-  let free = places;
-  const begin = (job: Job<Result>): void => {
-    free -= job.places;
-    const ended = job.run().then((result) => {
+  const begin = (job: () => Promise<Result>): void => {
+    const ended = job().then((result) => {
       results.push(result);
-      free += job.places;
       running.delete(ended);
     });
     running.add(ended);
   };
   while (waiting.length > 0 || running.size > 0) {
-    const next = waiting.findIndex((job) => job.places <= free || running.size === 0);
-    if (next === -1) await Promise.race(running);
-    else for (const job of waiting.splice(next, 1)) begin(job);
+    const isFull = waiting.length === 0 || running.size >= most;
+    if (running.size === 0 || (!isFull && isThere())) for (const job of waiting.splice(0, 1)) begin(job);
+    else if (isFull) await Promise.race(running);
+    else await Promise.race([...running, new Promise((resolve) => setTimeout(resolve, ASK_MS))]);
   }
   return results;
 }
+
+/** So many at a time. */
+export function places(most: number): Room {
+  return { most, isThere: () => true };
+}
+
+/** What is asked of a machine: milliseconds of all processors since it began, and bytes of memory that programs may still take. */
+export interface Machine {
+  readonly cores: number;
+  times(): { readonly idle: number; readonly all: number };
+  freeBytes(): number;
+}
+
+/** As many as keep the processors busy, judged by what they did since one last asked, at least `ASK_MS` ago. */
+export function roomOf(machine: Machine = THIS_MACHINE): Room {
+  let [before, askedMs] = [machine.times(), performance.now()];
+  const isThere = (): boolean => {
+    if (performance.now() - askedMs < ASK_MS) return false;
+    const now = machine.times();
+    const idleShare = (now.idle - before.idle) / (now.all - before.all);
+    [before, askedMs] = [now, performance.now()];
+    return idleShare >= IDLE_SHARE && machine.freeBytes() >= FREE_BYTES;
+  };
+  return { most: MOST_A_CORE * machine.cores, isThere };
+}
+
+const THIS_MACHINE: Machine = {
+  cores: availableParallelism(),
+  times: () => {
+    const times = cpus().map((cpu) => cpu.times);
+    const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
+    return { idle: sumOf(times.map(({ idle }) => idle)), all: sumOf(times.flatMap((each) => Object.values(each))) };
+  },
+  freeBytes: freemem,
+};

@@ -1,45 +1,65 @@
-import { expect, test } from 'vitest';
-import { inPool } from '../../scripts/check/pool.ts';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { inPool, places, roomOf } from '../../scripts/check/pool.ts';
 
-/** Jobs of so many places that end when they are told to. */
-function jobs(places: readonly number[]) {
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** So many jobs that end when they are told to. */
+function jobs(count: number) {
   const began: number[] = [];
-  const ends = places.map(() => Promise.withResolvers<void>());
-  const list = places.map((count, index) => ({
-    places: count,
-    run: async () => {
-      began.push(index);
-      await ends[index]?.promise;
-      return index;
-    },
-  }));
+  const ends = Array.from({ length: count }, () => Promise.withResolvers<void>());
+  const list = ends.map(({ promise }, index) => async () => {
+    began.push(index);
+    await promise;
+    return index;
+  });
   const end = async (index: number): Promise<void> => {
     ends[index]?.resolve();
-    await new Promise(setImmediate);
+    await vi.advanceTimersByTimeAsync(0);
   };
   return { list, began, end };
 }
 
-test('as many run as there are places for, in their order, and a small one passes by a large one', async () => {
-  const { list, began, end } = jobs([2, 1, 2, 1, 1]);
-  const all = inPool(4, list);
-  expect(began).toEqual([0, 1, 3]);
+test('as many run as there are places for, in their order', async () => {
+  const { list, began, end } = jobs(4);
+  const all = inPool(places(2), list);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(began).toEqual([0, 1]);
   await end(1);
-  expect(began).toEqual([0, 1, 3, 4]);
-  await end(0);
-  expect(began).toEqual([0, 1, 3, 4, 2]);
-  for (const index of [2, 3, 4]) await end(index);
-  expect([...(await all)].sort()).toEqual([0, 1, 2, 3, 4]);
+  expect(began).toEqual([0, 1, 2]);
+  for (const index of [0, 2, 3]) await end(index);
+  expect([...(await all)].sort()).toEqual([0, 1, 2, 3]);
 });
 
-test('what takes more places than there are runs alone', async () => {
-  const { list, began, end } = jobs([1, 9, 1]);
-  const all = inPool(2, list);
-  expect(began).toEqual([0, 2]);
-  await end(0);
-  expect(began).toEqual([0, 2]);
-  await end(2);
-  expect(began).toEqual([0, 2, 1]);
-  await end(1);
+test('on a busy machine, one runs at a time', async () => {
+  const { list, began, end } = jobs(3);
+  const all = inPool({ most: 9, isThere: () => false }, list);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(began).toEqual([0]);
+  for (const index of [0, 1, 2]) await end(index);
+  await all;
+  expect(began).toEqual([0, 1, 2]);
+});
+
+test('one more begins while a quarter of the processors is idle and there is memory', async () => {
+  let [busy, idle] = [0, 0];
+  const passSeconds = async (seconds: number, idleShare: number): Promise<void> => {
+    idle += seconds * idleShare;
+    busy += seconds * (1 - idleShare);
+    await vi.advanceTimersByTimeAsync(seconds * 1000);
+  };
+  let freeBytes = 8 * 1024 ** 3;
+  const { list, began, end } = jobs(4);
+  const all = inPool(roomOf({ cores: 2, times: () => ({ idle, all: busy + idle }), freeBytes: () => freeBytes }), list);
+  await passSeconds(2, 0.9);
+  expect(began).toEqual([0, 1]);
+  await passSeconds(2, 0.2);
+  expect(began).toEqual([0, 1]);
+  await passSeconds(2, 0.3);
+  expect(began).toEqual([0, 1, 2]);
+  freeBytes = 1024 ** 3;
+  await passSeconds(2, 0.9);
+  expect(began).toEqual([0, 1, 2]);
+  for (const index of [0, 1, 2, 3]) await end(index);
   await all;
 });
