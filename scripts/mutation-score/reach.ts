@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
+import { parseSync } from 'oxc-parser';
 import type { Mutant } from './mutants.ts';
 import type { FileTests, TestResult, TestRuns } from './test-runs.ts';
 
@@ -29,6 +30,7 @@ export class Reach {
   readonly #path: string;
   readonly #recorded: Map<string, FileReach>;
   readonly #imported = new Map<string, ReadonlySet<string>>();
+  readonly #importsOf = new Map<string, readonly string[]>();
   readonly #sources: ReadonlyMap<string, string>;
   readonly #shares = new Map<string, ReadonlyMap<string, number>>();
 
@@ -93,7 +95,7 @@ export class Reach {
   }
 
   #imports(testFile: string, { file }: Mutant): boolean {
-    const known = this.#imported.get(testFile) ?? importedBy(this.#root, testFile);
+    const known = this.#imported.get(testFile) ?? importedBy(this.#root, testFile, this.#importsOf);
     this.#imported.set(testFile, known);
     return known.has(file);
   }
@@ -112,14 +114,22 @@ function isNamedLike(testFile: string, { file }: Mutant): boolean {
 }
 
 /** Sources and tests that a test file imports, and those that these import. */
-function importedBy(root: string, testFile: string): ReadonlySet<string> {
+function importedBy(root: string, testFile: string, importsOf: Map<string, readonly string[]>): ReadonlySet<string> {
   const found = new Set([testFile]);
   for (const file of found) {
-    const text = readFileSync(join(root, file), 'utf8');
-    for (const [, path = ''] of text.matchAll(/(?:from|import|import\() ?'(\.[^']+\.ts)'/g))
-      found.add(normalize(join(dirname(file), path)));
+    const imports = importsOf.get(file) ?? importsIn(file, readFileSync(join(root, file), 'utf8'));
+    importsOf.set(file, imports);
+    for (const imported of imports) found.add(imported);
   }
   return found;
+}
+
+/** What a file imports of this project. */
+function importsIn(file: string, text: string): readonly string[] {
+  const { staticImports, staticExports, dynamicImports } = parseSync(file, text).module;
+  const spans = [staticImports, staticExports.flatMap(({ entries }) => entries), dynamicImports].flat();
+  const names = spans.flatMap(({ moduleRequest }) => (moduleRequest ? [text.slice(moduleRequest.start + 1, moduleRequest.end - 1)] : []));
+  return names.filter((name) => /^\..*\.ts$/.test(name)).map((name) => normalize(join(dirname(file), name)));
 }
 
 function hashOf(text: string): string {

@@ -11,7 +11,7 @@ afterAll(() => rmSync(root, { recursive: true }));
 
 const FILES: Readonly<Record<string, string>> = {
   'src/calls/order.ts': 'export const order = 1;',
-  'test/far.test.ts': "import './helper.ts';",
+  'test/far.test.ts': "const text = `import './missing.ts';`;\nimport './helper.ts';",
   'test/helper.ts': "import { order } from '../src/calls/order.ts';",
   'test/near.test.ts': '',
   'test/quick.test.ts': '',
