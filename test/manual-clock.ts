@@ -3,6 +3,8 @@ import type { Clock } from '../src/core/clock.ts';
 /** A clock that tests move by hand. */
 export class ManualClock implements Clock {
   #nowMs: number;
+  /** Milliseconds by which the wall clock was set forward. */
+  #correctionMs = 0;
   #timers: { dueMs: number; callback: () => void }[] = [];
 
   constructor(startMs = Date.UTC(2026, 0, 1)) {
@@ -10,7 +12,7 @@ export class ManualClock implements Clock {
   }
 
   now(): number {
-    return this.#nowMs;
+    return this.#nowMs + this.#correctionMs;
   }
 
   monotonic(): number {
@@ -23,6 +25,11 @@ export class ManualClock implements Clock {
     return () => {
       this.#timers = this.#timers.filter((other) => other !== timer);
     };
+  }
+
+  /** Sets the wall clock forward, or back. */
+  correctBy(ms: number): void {
+    this.#correctionMs += ms;
   }
 
   /** Forgets all timers, as a process does that is killed. */

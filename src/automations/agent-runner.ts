@@ -29,6 +29,7 @@ import { ObservedByPlan } from './observed.ts';
 import { parseAutomation, withParameter } from './plan/parse-automation.ts';
 import type { AutomationPlan } from './plan/plan-schema.ts';
 import type { WaitingStep } from './run/run-notes.ts';
+import { RunRateLimit } from './run/run-rate-limit.ts';
 import {
   childId,
   idPartOf,
@@ -79,6 +80,8 @@ export class AgentRunner implements Service {
   readonly #agents: AgentStore;
   readonly #renewal: TokenRenewal;
   readonly #running = new Map<string, { readonly automation: Automation | undefined; readonly cancelExpiry: () => void }>();
+  /** The limits of the runs of living automations. An edit, or to disable and enable one, begins it anew, but not its limit. */
+  readonly #rateLimits = new Map<string, RunRateLimit>();
   #unsubscribe: (() => void) | undefined;
 
   constructor(parts: AgentParts) {
@@ -103,6 +106,7 @@ export class AgentRunner implements Service {
       timeZone: parts.timeZone,
       canObserveAll: (plan, principal) => observed(plan).areVisibleTo(principal),
       tracerOf: (id) => new AutomationTracer(parts.traces, id),
+      rateLimitOf: (id) => this.#rateLimitOf(id),
       onTokenEnded: (id, code, message) => this.#onTokenEnded(id, code, message),
     };
     this.#renewal = new TokenRenewal({ agents: this.#agents, tokens, clock, logger, time });
@@ -278,6 +282,12 @@ export class AgentRunner implements Service {
     automation?.start();
   }
 
+  #rateLimitOf(id: string): RunRateLimit {
+    const limit = this.#rateLimits.get(id) ?? new RunRateLimit(this.#parts.clock, this.#agents.get(id)?.recentRuns);
+    this.#rateLimits.set(id, limit);
+    return limit;
+  }
+
   /** Resumes an agent after a start of the hub. A run that waited goes on; any other that was interrupted is recorded as an error. */
   #resume(found: AgentRecord): void {
     try {
@@ -388,6 +398,7 @@ export class AgentRunner implements Service {
   /** Ends an agent. It is stopped before its record is written, so that it also stops if the write fails. */
   #end(record: AgentRecord, end: AgentEnd): void {
     this.#stop(record.id);
+    this.#rateLimits.delete(record.id);
     const ended = endedRecord(record, end, this.#parts.clock.now());
     try {
       this.#agents.put(ended);

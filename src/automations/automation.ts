@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isNotYetValid, type Principal, type TokenAuthority } from '../core/auth/principal.ts';
-import { isoTime } from '../core/clock.ts';
+import { isoTime, pause } from '../core/clock.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { type AgentRecord, type AgentStore, authorsOf, isLiving, type RunProgress, type WaitingRun } from './agent-store.ts';
@@ -10,10 +10,10 @@ import type { Trigger } from './plan/trigger-schema.ts';
 import { conditionsHold } from './run/condition-check.ts';
 import { RunLog, type RunWait, SaveBudget } from './run/run-log.ts';
 import { RunNotes, type RunOutcome, type WaitingStep } from './run/run-notes.ts';
-import { RunRateLimit } from './run/run-rate-limit.ts';
-import { type Run, type RunPorts, runSteps } from './run/run-steps.ts';
+import type { RunRateLimit } from './run/run-rate-limit.ts';
+import { type Run, type RunPorts, runSteps, TRUST_LIMIT_MS, TRUST_POLL_MS, timeNotKnown } from './run/run-steps.ts';
 import { unmetConditions } from './run/unmet-conditions.ts';
-import type { Tracer } from './traces/automation-tracer.ts';
+import type { EndedRun, Tracer } from './traces/automation-tracer.ts';
 import { createWatch } from './triggers/create-watch.ts';
 import type { Delivery, Firing, Watch, WatchListener, WatchPorts } from './triggers/watch.ts';
 
@@ -33,6 +33,8 @@ export interface AutomationPorts extends WatchPorts, RunPorts {
   readonly canObserveAll: (plan: AutomationPlan, principal: Principal) => boolean;
   /** Returns what notes the triggers and runs of an automation. */
   readonly tracerOf: (id: string) => Tracer;
+  /** Returns the limit of the runs of an automation, which goes on when the automation is edited or disabled. */
+  readonly rateLimitOf: (id: string) => RunRateLimit;
   /** Called when a run finds that the agent's token has expired or was revoked. */
   readonly onTokenEnded: (id: string, code: ErrorBody['code'], message: string) => void;
 }
@@ -71,7 +73,7 @@ export class Automation {
     this.#plan = plan;
     this.#tracer = ports.tracerOf(id);
     this.#saves = new SaveBudget(ports.clock);
-    this.#rateLimit = new RunRateLimit(ports.clock);
+    this.#rateLimit = ports.rateLimitOf(id);
   }
 
   /** True while no run is in progress, not even one that only checks its conditions. */
@@ -85,8 +87,7 @@ export class Automation {
       onMiss: (trigger, miss) => this.#tracer.missed(trigger, miss),
     };
     this.#watches = this.#plan.triggers.map((trigger) => createWatch(trigger, this.#ports, listener));
-    const { lastRunAtMs = 0, running, recentRuns = [] } = this.#ports.agents.get(this.#id) ?? {};
-    this.#rateLimit.resume(recentRuns);
+    const { lastRunAtMs = 0, running } = this.#ports.agents.get(this.#id) ?? {};
     for (const watch of this.#watches) watch.start(Math.max(lastRunAtMs, running?.startedAtMs ?? 0));
   }
 
@@ -129,7 +130,8 @@ export class Automation {
     const { agents, clock } = this.#ports;
     const waitMs = this.#rateLimit.waitMs(clock.monotonic() + firedMs - clock.now(), this.#plan);
     const { restsUntilMs = 0 } = agents.get(this.#id) ?? {};
-    return waitMs > MAX_WAIT_MS || firedMs + waitMs < restsUntilMs ? undefined : firedMs + waitMs;
+    const isResting = rests(restsUntilMs, clock.now()) && firedMs + waitMs < restsUntilMs;
+    return waitMs > MAX_WAIT_MS || isResting ? undefined : firedMs + waitMs;
   }
 
   /** Returns the waits of the run in progress, with the step that waits and when it ends at the latest. */
@@ -227,9 +229,9 @@ export class Automation {
 
   /** Writes the run to the disk before its first action, so that a run which a crash interrupts is not repeated. */
   #markRunning(record: AgentRecord, runId: string, firing: Firing): void {
-    const { agents, clock } = this.#ports;
+    const { agents, clock, time } = this.#ports;
     try {
-      agents.put({ ...record, recentRuns: this.#rateLimit.started(), running: { runId, startedAtMs: clock.now() } });
+      agents.put({ ...record, recentRuns: this.#rateLimit.started(time), running: { runId, startedAtMs: clock.now() } });
     } catch (thrown) {
       this.#tracer.noRun(firing, 'disk_refused', { message: toAtmoError(thrown).message });
       throw thrown;
@@ -237,16 +239,30 @@ export class Automation {
   }
 
   #isResting({ restsUntilMs = 0, failures }: AgentRecord, firing: Firing): boolean {
-    const isResting = restsUntilMs > this.#ports.clock.now();
+    const isResting = rests(restsUntilMs, this.#ports.clock.now());
     if (isResting) this.#tracer.noRun(firing, 'resting', { until: isoTime(restsUntilMs), failures });
     return isResting;
   }
 
+  /**
+   * Goes on with a run. Waits for a while if the token cannot be used yet: the clock is behind, or the token is to be renewed and the time is not
+   * trusted.
+   */
   async #resumeRun({ facts, progress }: WaitingRun): Promise<void> {
-    const record = this.#ports.agents.get(this.#id);
-    const principal = record && this.#principal(record);
-    if (record?.running && principal && typeof principal !== 'string')
-      await this.#runSteps({ id: record.running.runId, principal, facts, progress, trigger: undefined });
+    const { agents, clock } = this.#ports;
+    const { running } = agents.get(this.#id) ?? {};
+    if (!running) return;
+    const beganMs = clock.monotonic();
+    while (!this.#abort.signal.aborted && clock.monotonic() - beganMs < TRUST_LIMIT_MS) {
+      const record = agents.get(this.#id);
+      const principal = record && this.#principal(record);
+      if (principal !== undefined && typeof principal !== 'string')
+        return await this.#runSteps({ id: running.runId, principal, facts, progress, trigger: undefined });
+      await pause(clock, TRUST_POLL_MS, this.#abort.signal);
+    }
+    const error = timeNotKnown(Math.min(...Object.values(progress.waits))).toBody();
+    const outcome = { isStopped: true, flow: 'fail', error } as const;
+    this.#end({ id: running.runId, startedMs: running.startedAtMs, trigger: undefined, facts, outcome, notes: new RunNotes() });
   }
 
   async #runSteps({ id, principal, facts, progress, trigger }: BegunRun): Promise<void> {
@@ -259,10 +275,15 @@ export class Automation {
     const requireObservable = () => this.#requireObservable(principal);
     const run = { id, principal, facts, parameters, log, notes, signal: this.#abort.signal, requireObservable };
     const outcome = await this.#outcomeOf(run);
+    this.#end({ id, startedMs, trigger, facts, outcome, notes });
+  }
+
+  /** Stores how a run ended, and leaves its trace, unless the run goes on after a restart of the hub. */
+  #end(run: Omit<EndedRun, 'givenUp'>): void {
     if (this.#isKept) return;
-    this.#finish(id, outcome);
+    this.#finish(run.id, run.outcome);
     const givenUp = this.#abort.signal.aborted ? (this.#isSuspended ? 'hub_stopped' : 'stopped') : undefined;
-    this.#tracer.ended({ id, startedMs, trigger, facts, outcome, notes, ...(givenUp && { givenUp }) });
+    this.#tracer.ended({ ...run, ...(givenUp && { givenUp }) });
   }
 
   /**
@@ -362,4 +383,9 @@ export class Automation {
     if (!record || !isLiving(record) || record.lastError?.message === message) return;
     agents.put({ ...record, lastError: { code, message, atMs: clock.now() } });
   }
+}
+
+/** Returns whether a rest goes on. One that would last longer than any does was begun before the clock was set back. */
+function rests(restsUntilMs: number, nowMs: number): boolean {
+  return restsUntilMs > nowMs && restsUntilMs - nowMs <= REST_MS + MAX_WAIT_MS;
 }

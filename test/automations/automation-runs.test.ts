@@ -4,7 +4,7 @@ import { AtmoError } from '../../src/core/errors.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
 import { makeApprovals } from '../auth/approvals/approval-fixture.ts';
 import { approvalsSaying } from '../calls/approvals-fake.ts';
-import { settled } from '../calls/pipeline-fixture.ts';
+import { owner, settled } from '../calls/pipeline-fixture.ts';
 import { type AgentFixture, codeOf, ENOUGH, LAMP_ON, restarted, SENSOR, startedFixture, WHEN_HOT } from './agent-fixture.ts';
 
 const ON_CHANGE: JsonObject = {
@@ -209,6 +209,28 @@ describe('failures', () => {
     expect(await fixture.view('auto')).toMatchObject({ status: 'active', runs: 8 });
   });
 
+  test('suspend it no longer than an hour when the clock is set back', async () => {
+    const fixture = await startedFixture();
+    fixture.onLamp(async () => {
+      throw UNREACHABLE;
+    });
+    fixture.clock.correctBy(86_400_000);
+    await fixture.spawn(WHEN_HOT, { ttl_seconds: 7 * 86_400 });
+    const cross = async () => {
+      await fixture.report(20);
+      await fixture.report(26);
+    };
+    for (let time = 0; time < 6; time++) await cross();
+    expect(fixture.calls).toHaveLength(5);
+    fixture.clock.correctBy(-50_000);
+    await cross();
+    expect(fixture.calls).toHaveLength(5);
+    fixture.clock.correctBy(-3_600_000);
+    await fixture.runner.renew('auto', 7 * 86_400_000, owner);
+    await cross();
+    expect(fixture.calls).toHaveLength(6);
+  });
+
   test('without the permission any more is reported, and nothing runs', async () => {
     const fixture = await startedFixture();
     await fixture.report(20);
@@ -358,6 +380,52 @@ describe('a restart', () => {
       await fixture.report(20);
     }
     expect(await fixture.view('auto')).toMatchObject({ runs: 2 });
+  });
+
+  test.each(['forward', 'back'])('by an edit after the clock was set %s forgets neither, and waits no longer', async (way) => {
+    const fixture = await startedFixture();
+    await fixture.report(20);
+    const edit = async (name: string, config: JsonObject, value: number) =>
+      expect(
+        codeOf(await fixture.call('edit_automation', { agent_id: name, config: { ...config, parameters: { level: { value } } } })),
+      ).toBe('success');
+    const [often, seldom] = [
+      { ...ON_CHANGE, cooldown_seconds: 0, max_runs_per_hour: 1 },
+      { ...ON_CHANGE, cooldown_seconds: 7200 },
+    ];
+    await fixture.spawn(often, { ttl_seconds: 7 * 86_400 });
+    await fixture.spawn(seldom, { name: 'seldom', ttl_seconds: 7 * 86_400 });
+    await fixture.report(21);
+    await fixture.passMinutes(50);
+    // A clock that was ahead by less than a token allows, and one that was behind.
+    fixture.clock.correctBy(way === 'forward' ? 86_400_000 : -55_000);
+    await edit('auto', often, 1);
+    await edit('seldom', seldom, 1);
+    const runs = async () => [(await fixture.view('auto')).runs, (await fixture.view('seldom')).runs];
+    await fixture.report(22);
+    expect(await runs()).toEqual([1, 1]);
+    await fixture.passMinutes(10);
+    await fixture.report(23);
+    expect(await runs()).toEqual([2, 1]);
+    await fixture.passMinutes(60);
+    await fixture.report(24);
+    expect(await runs()).toEqual([3, 2]);
+  });
+
+  test('after a run of which the time was not known forgets neither the limit per hour nor the cooldown', async () => {
+    const fixture = await startedFixture({ isTimeTrusted: () => false });
+    await fixture.report(20);
+    await fixture.spawn({ ...ON_CHANGE, cooldown_seconds: 7200 }, { ttl_seconds: 7 * 86_400 });
+    await fixture.report(21);
+    fixture.clock.correctBy(86_400_000);
+    const after = await restarted(fixture);
+    await after.report(20);
+    await after.passMinutes(100);
+    await after.report(22);
+    expect(await after.view('auto')).toMatchObject({ runs: 1 });
+    await after.passMinutes(30);
+    await after.report(23);
+    expect(await after.view('auto')).toMatchObject({ runs: 2 });
   });
 
   test('after which the clock is behind lets an automation run after an hour at the latest', async () => {

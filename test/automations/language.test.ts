@@ -20,19 +20,6 @@ async function goTo(fixture: AgentFixture, iso: string): Promise<void> {
   await settled();
 }
 
-/** A clock whose wall time can be corrected. */
-class CorrectedClock extends ManualClock {
-  #correctionMs = 0;
-
-  override now(): number {
-    return super.now() + this.#correctionMs;
-  }
-
-  correctBy(ms: number): void {
-    this.#correctionMs += ms;
-  }
-}
-
 describe('a sun trigger', () => {
   test('waits, chooses and sets a flag of the house, half an hour before sunset', async () => {
     const fixture = await started();
@@ -377,7 +364,7 @@ describe('a run that waits when the hub stops', () => {
       await fixture.runner[Symbol.asyncDispose]();
       let isTrusted = false;
       // The board has no battery for its clock: it goes on with the time of the power cut.
-      const clock = new CorrectedClock(fixture.clock.now());
+      const clock = new ManualClock(fixture.clock.now());
       const again = await restarted(fixture, { place: BERLIN, clock, isTimeTrusted: () => isTrusted });
       await again.pass(601);
       expect(levels(again)).toEqual([]);
@@ -390,6 +377,42 @@ describe('a run that waits when the hub stops', () => {
     const late = await restartedAfter(10);
     expect(levels(late)).toEqual([]);
     expect(await late.view('auto')).toMatchObject({ is_running: false, last_error: { code: 'TIMEOUT' } });
+  });
+
+  test.each([
+    ['its token is not valid yet', -86_400_000],
+    ['its token has ended and is to be renewed', 400 * 86_400_000],
+  ])('goes on when the clock is right again, if %s by the clock at a restart', async (_, wrongByMs) => {
+    const [first, , last] = WAITING.actions;
+    const { fixture, post } = await atWebhook({ actions: [first, { type: 'wait', seconds: 600, late_seconds: 3600 }, last] as Json });
+    expect(codeOf(await fixture.call('renew_agent', { agent_id: 'auto' }))).toBe('success');
+    await post({ level: 7 });
+    await fixture.runner[Symbol.asyncDispose]();
+    let isTrusted = false;
+    const clock = new ManualClock(fixture.clock.now());
+    clock.correctBy(wrongByMs);
+    const after = await restarted(fixture, { place: BERLIN, clock, isTimeTrusted: () => isTrusted });
+    await after.pass(60);
+    expect(await after.view('auto')).toMatchObject({ is_running: true });
+    clock.correctBy(-wrongByMs);
+    isTrusted = true;
+    await after.pass(10);
+    await after.pass(600);
+    expect(levels(after)).toEqual([7]);
+  });
+
+  test('ends with its trace when the clock stays behind after a restart', async () => {
+    const { fixture, post } = await atWebhook(WAITING);
+    await post({ level: 7 });
+    await fixture.runner[Symbol.asyncDispose]();
+    const clock = new ManualClock(fixture.clock.now());
+    clock.correctBy(-86_400_000);
+    const after = await restarted(fixture, { place: BERLIN, clock });
+    for (let round = 0; round < 130; round++) await after.pass(5);
+    expect(levels(after)).toEqual([]);
+    expect(await after.view('auto')).toMatchObject({ is_running: false, runs: 1, last_error: { code: 'TIMEOUT' } });
+    await after.traces[Symbol.asyncDispose]();
+    expect(JSON.stringify([...after.traceRows.rows.values()])).toContain('"resumed_late"');
   });
 
   test('is not known when the hub was killed in the middle of a call, and never begun again', async () => {

@@ -6,6 +6,7 @@ import type { Question } from '../../core/questions.ts';
 import type { AgentRecord, AgentStore } from '../agent-store.ts';
 import { Automation, type AutomationPorts } from '../automation.ts';
 import type { AutomationPlan } from '../plan/plan-schema.ts';
+import { RunRateLimit } from '../run/run-rate-limit.ts';
 import type { Tracer } from '../traces/automation-tracer.ts';
 import { EventIndex, type Firing } from '../triggers/watch.ts';
 import type { PastClock } from './past-clock.ts';
@@ -120,6 +121,7 @@ export class ReplayedAutomation {
       logger: silentLogger,
       canObserveAll: () => true,
       tracerOf: () => tracer,
+      rateLimitOf: () => new RunRateLimit(clock, this.#record.recentRuns),
       questions: { get: () => UNANSWERED, end: () => undefined, onEnd: () => () => {} },
       onTokenEnded: () => {},
     };

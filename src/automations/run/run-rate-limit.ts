@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/clock.ts';
+import type { Clock, TrustedTime } from '../../core/clock.ts';
 import type { AutomationPlan } from '../plan/plan-schema.ts';
 
 /** Runs that began within about a minute. */
@@ -6,27 +6,29 @@ export interface RecentRuns {
   /** When the last of them began. */
   readonly atMs: number;
   readonly runs: number;
+  /** True if the time was not trusted when they were noted, so that `atMs` may be any. */
+  readonly isUnsure?: true;
 }
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 
-/** Computes how soon an automation may run again. Times are by the monotonic clock, except in `RecentRuns`. */
+/**
+ * Computes how soon an automation may run again, by the monotonic clock, so that a change of the wall clock makes no difference. Only what is
+ * known after a restart of the hub, `RecentRuns`, is by the wall clock.
+ */
 export class RunRateLimit {
   readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
   /** The runs of the last hour, and the last run before: a cooldown may be longer than an hour. */
-  #starts: readonly number[] = [];
+  #starts: readonly number[];
 
-  constructor(clock: Pick<Clock, 'now' | 'monotonic'>) {
+  /** Counts runs before a restart. One in the future, or of a time that was not trusted, counts as one of now. */
+  constructor(clock: Pick<Clock, 'now' | 'monotonic'>, recent: readonly RecentRuns[] = []) {
     this.#clock = clock;
-  }
-
-  /** Counts earlier runs, such as those before a restart. A run in the future counts as one of now, because the clock was wrong then or is now. */
-  resume(recent: readonly RecentRuns[]): void {
-    const nowMs = this.#clock.now();
-    const aheadMs = this.#clock.monotonic() - nowMs;
-    const starts = recent.flatMap(({ atMs, runs }) => Array.from({ length: runs }, () => Math.min(atMs, nowMs) + aheadMs));
-    this.#starts = starts.sort((a, b) => a - b);
+    const nowMs = clock.now();
+    const aheadMs = clock.monotonic() - nowMs;
+    const begin = ({ atMs, isUnsure }: RecentRuns) => (isUnsure ? nowMs : Math.min(atMs, nowMs)) + aheadMs;
+    this.#starts = recent.flatMap((one) => Array.from({ length: one.runs }, () => begin(one))).sort((a, b) => a - b);
   }
 
   /** Returns the milliseconds from a time, now or later, until a run may start; Infinity if the maximum number of runs in the hour before is reached. */
@@ -37,12 +39,13 @@ export class RunRateLimit {
     return lastMs === undefined ? 0 : Math.max(0, lastMs + cooldownMs - atMs);
   }
 
-  /** Counts a run that begins now. Returns the runs that `resume` needs after a restart, at most one entry for each minute of an hour. */
-  started(): readonly RecentRuns[] {
+  /** Counts a run that begins now. Returns what is needed after a restart, at most one entry for each minute of an hour. */
+  started({ isTrusted }: Pick<TrustedTime, 'isTrusted'>): readonly RecentRuns[] {
     const nowMs = this.#clock.monotonic();
     this.#starts = [...this.#starts.filter((startMs) => nowMs - startMs < HOUR_MS), nowMs];
     const toWallMs = this.#clock.now() - nowMs;
+    const unsure = isTrusted() ? {} : ({ isUnsure: true } as const);
     const minutes = Map.groupBy(this.#starts, (startMs) => Math.floor((nowMs - startMs) / MINUTE_MS));
-    return [...minutes.values()].map((starts) => ({ atMs: Math.ceil(Math.max(...starts) + toWallMs), runs: starts.length }));
+    return [...minutes.values()].map((starts) => ({ atMs: Math.ceil(Math.max(...starts) + toWallMs), runs: starts.length, ...unsure }));
   }
 }

@@ -62,9 +62,9 @@ interface StepWait extends LoggedWait {
   readonly leftMs: number;
 }
 
-/** Longest time for which a wait that a restart interrupted waits for a trusted time. */
-const TRUST_LIMIT_MS = 600_000;
-const TRUST_POLL_MS = 5_000;
+/** Longest time for which a run that a restart interrupted waits for a trusted time, and how often it looks for one, in milliseconds. */
+export const TRUST_LIMIT_MS = 600_000;
+export const TRUST_POLL_MS = 5_000;
 
 function requireNotLate({ dueMs, lateMs }: Pick<StepWait, 'dueMs' | 'lateMs'>, nowMs: number): void {
   if (nowMs - dueMs <= lateMs) return;
@@ -72,7 +72,8 @@ function requireNotLate({ dueMs, lateMs }: Pick<StepWait, 'dueMs' | 'lateMs'>, n
   throw new AtmoError('TIMEOUT', `${when}; the steps after it were not done so late (late_seconds: ${lateMs / 1000})`);
 }
 
-function timeNotKnown(dueMs: number): AtmoError {
+/** Returns the error of a run of which nobody knows whether a wait until `dueMs` is over. */
+export function timeNotKnown(dueMs: number): AtmoError {
   const why = `The hub was restarted during a wait of the run until ${isoTime(dueMs)} and does not know the time`;
   return new AtmoError('TIMEOUT', `${why}; the steps after it were not done, because they might have been late`);
 }

@@ -10,6 +10,7 @@ import type { AutomationPlan } from '../../../src/automations/plan/plan-schema.t
 import { AutomationReplayer } from '../../../src/automations/replay/automation-replay.ts';
 import { EventRecorder } from '../../../src/automations/replay/event-recorder.ts';
 import { PastClock } from '../../../src/automations/replay/past-clock.ts';
+import { RunRateLimit } from '../../../src/automations/run/run-rate-limit.ts';
 import { AutomationTracer } from '../../../src/automations/traces/automation-tracer.ts';
 import { EventIndex } from '../../../src/automations/triggers/watch.ts';
 import type { CallAnswer } from '../../../src/calls/request-and-answer.ts';
@@ -193,6 +194,7 @@ export class LivedHouse implements AsyncDisposable {
       pipeline: { call: async () => SUCCESS },
       agents: { get: () => this.#record, put: (record) => this.#put(record) },
       canObserveAll: (plan, viewer) => new ObservedByPlan(plan, listAuthorizer).areVisibleTo(viewer),
+      rateLimitOf: () => new RunRateLimit(clock, this.#record?.recentRuns),
       tracerOf: (id) => new AutomationTracer({ note: () => {} }, id),
       questions: { get: () => undefined, end: () => undefined, onEnd: () => () => {} },
       onTokenEnded: () => {},

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { type AgentFixture, codeOf, ENOUGH, restarted, resultOf, SENSOR, startedFixture, WHEN_HOT } from '../agent-fixture.ts';
-import { CorrectedClock } from './non-run-generator.ts';
 
 const why = async (fixture: AgentFixture, extra: JsonObject = {}): Promise<JsonObject> =>
   resultOf(await fixture.call('explain_automation', { agent_id: 'auto', ...extra }));
@@ -107,7 +107,7 @@ describe('who asks', () => {
 });
 
 test('a time at which a board without a battery for its clock was off is not told as late', async () => {
-  const clock = new CorrectedClock();
+  const clock = new ManualClock();
   const before = await startedFixture({ clock });
   await before.spawn({ ...WHEN_HOT, trigger: { type: 'time', at: '03:00' } }, { ttl_seconds: 86_400 });
   clock.advance(2 * 3_600_000);
@@ -117,7 +117,7 @@ test('a time at which a board without a battery for its clock was off is not tol
   let isTrusted = false;
   const after = await restarted(before, { isTimeTrusted: () => isTrusted });
   await after.pass(60);
-  clock.correctionMs = 3 * 3_600_000;
+  clock.correctBy(3 * 3_600_000);
   isTrusted = true;
   await after.pass(120);
   expect((await why(after, { at: '03:00' })).summary).toBe('It did not run at 03:00 because the hub was off from 02:00 to 05:00.');

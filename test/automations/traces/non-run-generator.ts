@@ -6,20 +6,10 @@ import type { SensorId } from '../../../src/core/ids.ts';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
 import { approvalsSaying } from '../../calls/approvals-fake.ts';
 import { settled } from '../../calls/pipeline-fixture.ts';
-import { ManualClock } from '../../manual-clock.ts';
 import { seededRandom } from '../../seeded-random.ts';
 import { type AgentFixture, ENOUGH, LAMP_ON, SENSOR } from '../agent-fixture.ts';
 
 const MINUTE = 60;
-
-/** A clock whose wall time can be corrected. */
-export class CorrectedClock extends ManualClock {
-  correctionMs = 0;
-
-  override now(): number {
-    return super.now() + this.correctionMs;
-  }
-}
 
 /** What a case changes of the hub. */
 export interface Home {
@@ -391,7 +381,7 @@ const TIMES: readonly Kind[] = [
       const { clock } = scene.hub;
       const atMs = Date.UTC(2026, 0, 1, 3);
       await scene.hub.pass((atMs - clock.now()) / 1000 - 30 * MINUTE);
-      (clock as CorrectedClock).correctionMs += 3_600_000;
+      clock.correctBy(3_600_000);
       await scene.hub.pass(120);
       return { atMs };
     },

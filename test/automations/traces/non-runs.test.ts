@@ -2,8 +2,9 @@ import { expect, test } from 'vitest';
 import { TRACE_CAUSES } from '../../../src/automations/traces/trace.ts';
 import { isoTime } from '../../../src/core/clock.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { type AgentFixture, codeOf, restarted, resultOf, startedFixture } from '../agent-fixture.ts';
-import { CorrectedClock, KINDS, kindOf, PERMISSIONS, post, type Scene } from './non-run-generator.ts';
+import { KINDS, kindOf, PERMISSIONS, post, type Scene } from './non-run-generator.ts';
 
 /** Seeds of the test; `NON_RUNS=500` tries that many. */
 const SEEDS = Number(process.env.NON_RUNS ?? Math.max(50, KINDS.length));
@@ -17,7 +18,7 @@ const NOISE: readonly JsonObject[] = [
 async function asked(seed: number): Promise<JsonObject> {
   const { kind, random } = kindOf(seed);
   const home = kind.home?.() ?? {};
-  const clock = new CorrectedClock();
+  const clock = new ManualClock();
   const scene: Scene = {
     hub: await startedFixture({ clock, ...home }),
     random,
