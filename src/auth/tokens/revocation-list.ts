@@ -126,6 +126,11 @@ export class RevocationList implements Service {
     });
   }
 
+  /** Returns whether this hub has revoked a token, and the revocation is on the disk. */
+  hasStored(tokenId: string): boolean {
+    return this.#isWritten({ issuer: this.#ports.hub.hubId, tokenId });
+  }
+
   /** Calls `listener` for each new statement, even if its signer may not revoke the token. Returns a function that unsubscribes. */
   onRevoked(listener: (tokenId: string, issuer: string) => void): () => void {
     this.#listeners.add(listener);
@@ -210,7 +215,7 @@ export class RevocationList implements Service {
     return this.#revoked.get(tokenId)?.has(issuer) ?? false;
   }
 
-  #isWritten(revocation: Revocation): boolean {
+  #isWritten(revocation: Pick<Revocation, 'tokenId' | 'issuer'>): boolean {
     return this.#isKnown(revocation) && !this.#unwritten.has(this.#keyOf(revocation));
   }
 

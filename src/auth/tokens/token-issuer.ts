@@ -14,6 +14,7 @@ import {
 import { isoTime, type TrustedTime } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import { attemptWrite } from '../../core/files/file-system.ts';
 import { isJsonObject, type Json, type JsonObject, present } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { RevocationList } from './revocation-list.ts';
@@ -88,13 +89,19 @@ export class TokenIssuer implements TokenAuthority {
 
   revoke(tokenId: string): boolean {
     const record = this.#ports.records.get(tokenId);
-    // If an agent signed the token itself, there is no record. The revocation is then stored for the longest lifetime of a token.
-    const isNew = this.#ports.revocations.revoke(tokenId, record?.expiresAtMs ?? this.#ports.time.now() + MAX_TTL_MS);
-    // After a crash in between, the record does not say yet that the token has ended.
-    if (record && record.revokedAtMs === undefined) this.#ports.records.save({ ...record, revokedAtMs: this.#ports.time.now() });
-    if (!isNew) return false;
-    this.#ports.events.emit('token.revoked', tokenId, record ? { agent_id: record.agentId } : {});
-    return true;
+    let isNew = false;
+    const stop = this.onRevoked((id) => {
+      isNew ||= id === tokenId;
+    });
+    try {
+      // If an agent signed the token itself, there is no record. The revocation is then stored for the longest lifetime of a token.
+      return this.#ports.revocations.revoke(tokenId, record?.expiresAtMs ?? this.#ports.time.now() + MAX_TTL_MS);
+    } finally {
+      stop();
+      if (record) this.#ended(record);
+      // The token has ended also where the disk refuses to write that.
+      if (isNew) this.#ports.events.emit('token.revoked', tokenId, record ? { agent_id: record.agentId } : {});
+    }
   }
 
   /** Calls the listener for each revocation by this hub, and ignores revocations by other hubs. Returns a function that unsubscribes. */
@@ -105,11 +112,24 @@ export class TokenIssuer implements TokenAuthority {
   }
 
   find(tokenId: string): TokenRecord | undefined {
-    return this.#ports.records.get(tokenId);
+    const record = this.#ports.records.get(tokenId);
+    return record && this.#ended(record);
   }
 
   list(): readonly TokenRecord[] {
-    return this.#ports.records.list();
+    return this.#ports.records.list().map((record) => this.#ended(record));
+  }
+
+  /**
+   * Returns a record with the end of its token if the revocation is stored. A crash, or a disk that refused the revocation for a time, may have kept
+   * that from the record. Before the revocation is stored the record must not say so, since nobody would revoke the token again.
+   */
+  #ended(record: TokenRecord): TokenRecord {
+    const { records, revocations, time } = this.#ports;
+    if (record.revokedAtMs !== undefined || !revocations.hasStored(record.id)) return record;
+    const ended = { ...record, revokedAtMs: time.now() };
+    attemptWrite(() => records.save(ended));
+    return ended;
   }
 
   #requireOwnName(agentId: string): void {

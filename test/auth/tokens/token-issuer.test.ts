@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { TokenRequest } from '../../../src/core/auth/principal.ts';
 import { OWNER } from '../../../src/core/auth/principal.ts';
+import { AtmoError } from '../../../src/core/errors.ts';
 import { keyPair, refusalOf, tokenServices } from './token-fixture.ts';
 
 const HOUR_MS = 3_600_000;
@@ -192,6 +193,33 @@ describe('what the hub remembers of its tokens', () => {
     ]);
     expect(issuer.inspect(child.token)).toMatchObject({ state: 'revoked', principal: { id: 'light-agent/helper' } });
     expect(issuer.list().find(({ id }) => id === parent.principal.token?.id)?.revokedAtMs).toBe(first.clock.now());
+  });
+
+  test('a token whose revocation the disk refused is listed as revoked as soon as that is written, with one event', async () => {
+    const first = await tokenServices();
+    const { store, issuer, heard, clock } = first;
+    const id = issuer.issue(request(), OWNER).principal.token?.id ?? '';
+    const set = store.set.bind(store);
+    store.set = () => {
+      throw new AtmoError('STORAGE_FAILED', 'disk full');
+    };
+    for (let time = 0; time < 2; time++) expect(refusalOf(() => issuer.revoke(id))?.code).toBe('STORAGE_FAILED');
+    // Whoever ends all tokens of a person must still find this one, since a restart would forget its revocation.
+    expect(issuer.find(id)?.revokedAtMs).toBeUndefined();
+    store.set = set;
+    clock.advance(30_000);
+    expect(issuer.list()[0]?.revokedAtMs).toBe(clock.now());
+    expect(heard.filter(({ type }) => type === 'token.revoked')).toHaveLength(1);
+    const { records } = await tokenServices(first);
+    expect(records.get(id)?.revokedAtMs).toBe(clock.now());
+  });
+
+  test('a token whose record a crash did not reach after its revocation is listed as revoked', async () => {
+    const first = await tokenServices();
+    const id = first.issuer.issue(request(), OWNER).principal.token?.id ?? '';
+    first.revocations.revoke(id, first.clock.now() + HOUR_MS);
+    const { issuer } = await tokenServices(first);
+    expect(issuer.find(id)?.revokedAtMs).toBe(first.clock.now());
   });
 
   test('a token that this hub did not make can be revoked by its id', async () => {
