@@ -44,8 +44,9 @@ const MAX_OPEN = 100;
 const MAX_OPEN_OF_ONE = 10;
 /** Maximum number of used approvals that `giveBack` can reopen. It is far above the number of calls that run at once. */
 const MAX_GIVEN_BACK = 1_000;
-/** Minimum delay of the timer in milliseconds. Without it, the timer would fire continuously while the disk is full. */
+/** Minimum delay of the timer in milliseconds, and the delay after the disk refused what the timer wrote. */
 const MIN_TIMER_MS = 1_000;
+const CLOSE_AGAIN_MS = 30_000;
 
 interface ApprovalServices extends NotifierServices, Pick<HubContext, 'clock' | 'store'> {
   readonly approvers: Pick<ApproverRegistry, 'decidingKeysOf' | 'list' | 'lastSerial' | 'noteUse'>;
@@ -74,6 +75,8 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
    */
   readonly #usedHere = new Set<string>();
   #cancelTimer: () => void = () => {};
+  /** Whether the disk refused the last time that an expired request should be closed. */
+  #isCloseRefused = false;
 
   constructor(collaborators: ApprovalServices, { hubId }: ApprovalOptions) {
     this.#hubId = hubId;
@@ -346,6 +349,8 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
   /** Closes expired requests permanently, so that a clock that is set back does not reopen them, and those whose hour was removed. */
   #closeOld(): void {
     const old = this.#records.all().filter((record) => record.state === 'open' && this.#isDue(record));
+    const wasRefused = this.#isCloseRefused;
+    this.#isCloseRefused = false;
     try {
       for (const record of old) {
         const isRemoved = this.#collaborators.standing.isHourRemoved(record.id);
@@ -354,8 +359,9 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
         void (isRemoved ? this.#notifier.withdrawn(closed) : this.#notifier.expired(closed));
       }
     } catch {
-      // The request has ended anyway. The next use of the queue tries again to close it.
-      this.#collaborators.logger.warn('approval.not_closed');
+      // The request has ended anyway. The next use of the queue, or the timer, tries again to close it.
+      if (!wasRefused) this.#collaborators.logger.warn('approval.not_closed');
+      this.#isCloseRefused = true;
     }
     this.#startTimer();
   }
@@ -365,7 +371,9 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     const open = this.#records.all().filter((record) => record.state === 'open');
     if (open.length === 0) return;
     const nextMs = Math.min(...open.map((record) => this.#records.remainingMs(record)));
-    this.#cancelTimer = this.#collaborators.clock.after(Math.max(MIN_TIMER_MS, nextMs), () => this.#closeOld());
+    this.#cancelTimer = this.#collaborators.clock.after(Math.max(this.#isCloseRefused ? CLOSE_AGAIN_MS : MIN_TIMER_MS, nextMs), () =>
+      this.#closeOld(),
+    );
   }
 }
 

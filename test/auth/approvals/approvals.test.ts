@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { signStatement } from '../../../src/codec/approval-statement.ts';
 import type { Principal } from '../../../src/core/auth/principal.ts';
+import { AtmoError } from '../../../src/core/errors.ts';
 import { EventBus } from '../../../src/core/events.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { StateStore } from '../../../src/storage/state-store.ts';
@@ -125,6 +126,28 @@ describe('several persons', () => {
     expect(await queue.check(requestOf({ personsNeeded: 2 }))).toMatchObject({ state: 'pending', needed: 2, given: 1 });
     expect(await queue.check(requestOf())).toMatchObject({ state: 'pending', needed: 2 });
   });
+});
+
+test('a request that the disk does not let end is logged once, and again only after the disk took it', async () => {
+  const { clock, store, file, viewOf } = await makeApprovals();
+  const warn = vi.spyOn(silentLogger, 'warn');
+  const logged = () => warn.mock.calls.filter(([event]) => event === 'approval.not_closed').length;
+  const expireOnFullDisk = () => {
+    const refused = vi.spyOn(store, 'set').mockImplementation(() => {
+      throw new AtmoError('STORAGE_FAILED', 'The disk is full');
+    });
+    clock.advance(3_600_000);
+    refused.mockRestore();
+  };
+  const first = await file();
+  expireOnFullDisk();
+  expect(logged()).toBe(1);
+  clock.advance(30_000);
+  expect(viewOf(first.approval_id).state).toBe('expired');
+  await file();
+  expireOnFullDisk();
+  expect(logged()).toBe(2);
+  warn.mockRestore();
 });
 
 describe('on a real disk', () => {
