@@ -67,6 +67,26 @@ export function describeDeviceAccess(title: string, open: () => Promise<LampBenc
       expect(bench.access.isCurrent(bench.lamp)).toBe(true);
     });
 
+    test('a command is read back with what the device says after its answer, however often and whatever it says', async () => {
+      const isOn = (wanted: boolean) => [{ path: onOff(), isReached: (value: unknown) => value === wanted }];
+      for (let turn = 0; turn < 12; turn++) {
+        const wanted = turn % 2 === 1;
+        using readBack = bench.access.expect(isOn(wanted));
+        await bench.during(bench.access.invoke(command(wanted ? 'On' : 'Off'), {}, within()));
+        expect(await bench.during(readBack.read(within()))).toMatchObject([{ path: { attribute: 'OnOff' }, value: wanted }]);
+        expect(bench.access.cached(onOff())?.value).toBe(wanted);
+      }
+      using unchanged = bench.access.expect(isOn(true));
+      await bench.during(bench.access.invoke(command('On'), {}, within()));
+      expect(await bench.during(unchanged.read(within()))).toMatchObject([{ value: true }]);
+      using other = bench.access.expect(isOn(true));
+      await bench.during(bench.access.invoke(command('Off'), {}, within()));
+      expect(await bench.during(other.read(within()))).toMatchObject([{ value: false }]);
+      using both = bench.access.expect([{ path: level(), isReached: () => false }, ...isOn(true)]);
+      await bench.during(bench.access.invoke(command('On'), {}, within()));
+      expect(await bench.during(both.read(within()))).toMatchObject([{ path: { attribute: 'CurrentLevel' } }, { value: true }]);
+    });
+
     test('a change by hand is reported', async () => {
       await bench.turn(false);
       await bench.until(() => bench.access.cached(onOff())?.value === false);
@@ -95,7 +115,9 @@ export function describeDeviceAccess(title: string, open: () => Promise<LampBenc
       const startMs = bench.nowMs();
       expect(await codeOf(bench.access.read([onOff()], within()))).toBe('DEVICE_UNREACHABLE');
       expect(bench.nowMs() - startMs).toBeLessThan(DEAD_MS);
+      using readBack = bench.access.expect([{ path: onOff(), isReached: (value) => value === true }]);
       expect(['DEVICE_UNREACHABLE', 'OUTCOME_UNKNOWN']).toContain(await codeOf(bench.access.invoke(command('On'), {}, within())));
+      expect(await codeOf(readBack.read(within()))).toBe('DEVICE_UNREACHABLE');
       await bench.until(() => bench.directory.get(bench.lamp)?.reachability === 'unreachable');
       expect(bench.access.isCurrent(bench.lamp)).toBe(false);
       await bench.power(true);

@@ -1,6 +1,6 @@
 import { flushCompileCache } from 'node:module';
 import { createInterface } from 'node:readline';
-import { Environment, LogFormat, Logger, LogLevel, StorageService } from '@matter/main';
+import { Environment, LogFormat, Logger, LogLevel, Millis, StorageService, Time } from '@matter/main';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json.ts';
 import { BatchStorageDriver } from '../../src/matter/storage/matter-database.ts';
@@ -24,6 +24,15 @@ Logger.level = LogLevel(process.env.VIRTUAL_HOME_LOG ?? 'warn');
 Logger.format = LogFormat.PLAIN;
 const destination = Logger.destinations.default;
 if (destination) destination.write = (text: string) => process.stderr.write(`${text}\n`);
+
+const reportDelayMs = spec.devices.find((device) => device.reportDelayMs !== undefined)?.reportDelayMs;
+if (reportDelayMs !== undefined) {
+  const time = Time.default;
+  const getTimer = time.getTimer.bind(time);
+  // matter.js has no option for this delay (ServerSubscription).
+  time.getTimer = (name, duration, callback) =>
+    getTimer(name, /^Subscription .* delay$/.test(name) ? Millis(reportDelayMs) : duration, callback);
+}
 
 const { vars } = Environment.default;
 vars.set('storage.path', spec.storagePath);

@@ -18,6 +18,8 @@ export interface DeviceSpec {
   /** Devices of one group share a process and a host; a device without one has both to itself and can lose power and link. */
   readonly group?: string;
   readonly state?: InitialState;
+  /** Milliseconds from a change to its report; 50 when absent, as in matter.js. Other devices report at once. It holds for the whole process. */
+  readonly reportDelayMs?: number;
   readonly bridged?: readonly BridgedSpec[];
   /** The device is found only over the virtual radio until credentials bring it into the network; it needs a process of its own. */
   readonly ble?: RadioSpec;

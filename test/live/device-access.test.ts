@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { describeDeviceAccess, type LampBench } from '../contracts/device-access.ts';
 import { homeOf, standardHome, together } from '../home/home-spec.ts';
 import { VirtualHome } from '../home/virtual-home.ts';
@@ -9,14 +9,21 @@ import { DeviceHub, until } from '../matter/device-hub.ts';
 
 const LAMP = 'Living room lamp';
 
-async function openBench(): Promise<LampBench> {
+interface MatterLampBench extends LampBench {
+  readonly hub: DeviceHub;
+}
+
+async function openBench(reportDelayMs?: number): Promise<MatterLampBench> {
   const dir = mkdtempSync(join(tmpdir(), 'device-access-'));
-  const home = await VirtualHome.start({ spec: together(homeOf(standardHome(), [LAMP])), dir: join(dir, 'home') });
+  const { devices } = together(homeOf(standardHome(), [LAMP]));
+  const spec = { devices: devices.map((device) => ({ ...device, ...(reportDelayMs !== undefined && { reportDelayMs }) })) };
+  const home = await VirtualHome.start({ spec, dir: join(dir, 'home') });
   const hub = new DeviceHub(dir);
   await hub.start();
   const lamp = home.device(LAMP);
   const [device] = await hub.commission(lamp);
   return {
+    hub,
     access: hub.devices,
     directory: hub.devices,
     lamp: device?.id ?? expect.unreachable(),
@@ -35,3 +42,30 @@ async function openBench(): Promise<LampBench> {
 }
 
 describeDeviceAccess('a lamp over Matter', openBench);
+
+describe('a lamp that reports at once', () => {
+  const SWITCHES = 40;
+  let bench: MatterLampBench;
+  beforeAll(async () => {
+    bench = await openBench(0);
+  });
+  afterAll(async () => await bench?.[Symbol.asyncDispose]());
+
+  test('is hardly ever read after a command, and answers with what it reported after it', async () => {
+    const { access, lamp: device } = bench;
+    await bench.until(() => access.isCurrent(device));
+    const path = { device, endpoint: 1, cluster: 'OnOff', attribute: 'OnOff' };
+    const signal = AbortSignal.timeout(60_000);
+    const reads = vi.spyOn(bench.hub.devices.peerOf(device).interaction, 'read');
+    const first = await bench.isOn();
+    for (let turn = 1; turn <= SWITCHES; turn++) {
+      const wanted = turn % 2 === 1 ? !first : first;
+      using readBack = access.expect([{ path, isReached: (value) => value === wanted }]);
+      await access.invoke({ device, endpoint: 1, cluster: 'OnOff', command: wanted ? 'On' : 'Off' }, {}, { signal });
+      expect(await readBack.read({ signal })).toMatchObject([{ path, value: wanted, reachability: 'reachable' }]);
+      expect(await bench.isOn()).toBe(wanted);
+      expect(access.cached(path)?.value).toBe(wanted);
+    }
+    expect(reads.mock.calls.length).toBeLessThan(SWITCHES / 2);
+  });
+});

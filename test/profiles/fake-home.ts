@@ -1,4 +1,11 @@
-import type { DeviceAccess, DeviceCallOptions, DeviceChange, DeviceDirectory } from '../../src/core/devices/device-directory.ts';
+import type {
+  DeviceAccess,
+  DeviceCallOptions,
+  DeviceChange,
+  DeviceDirectory,
+  ExpectedValue,
+  ReadBack,
+} from '../../src/core/devices/device-directory.ts';
 import type {
   AttributePath,
   AttributeReading,
@@ -19,6 +26,8 @@ export class FakeHome implements DeviceDirectory, DeviceAccess {
   readonly invoked: { readonly path: CommandPath; readonly fields: JsonObject }[] = [];
   readonly written: { readonly path: AttributePath; readonly value: Json }[] = [];
   readonly reads: (readonly AttributePath[])[] = [];
+  /** Values whose report may take the place of a read. */
+  readonly expected: (readonly AttributePath[])[] = [];
   /** What commands answer. */
   response: JsonObject | null = null;
   /** What the next interactions throw. */
@@ -111,6 +120,18 @@ export class FakeHome implements DeviceDirectory, DeviceAccess {
     if (paths.some(({ device }) => this.unreadable.has(device))) return new Promise(() => {});
     if (this.readFailure ?? this.failure) throw this.readFailure ?? this.failure;
     return paths.map((path) => ({ path, value: this.#values.get(keyOf(path)) ?? null, atMs: this.toldMs, reachability: 'reachable' }));
+  }
+
+  expect(values: readonly ExpectedValue[]): ReadBack {
+    this.expected.push(values.map(({ path }) => path));
+    return {
+      read: (options) =>
+        this.read(
+          values.map(({ path }) => path),
+          options,
+        ),
+      [Symbol.dispose]: () => {},
+    };
   }
 
   async write(path: AttributePath, value: Json, _options: DeviceCallOptions): Promise<void> {

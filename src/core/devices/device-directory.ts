@@ -28,6 +28,22 @@ export interface DeviceCallOptions {
   readonly signal: AbortSignal;
 }
 
+/** A value that a command is to bring about. */
+export interface ExpectedValue {
+  readonly path: AttributePath;
+  /** Returns whether a raw value of the attribute is the one that the command is to bring about. */
+  isReached(value: Json): boolean;
+}
+
+/** Reads values of one device after a command. Must be disposed, also if the command failed. */
+export interface ReadBack extends Disposable {
+  /**
+   * Returns the expected values in their order, as the device sent them after its answer to the command. That is the report of their change,
+   * if the device is known to report sooner than it answers a read and the reported values are the expected ones. Otherwise it is a read.
+   */
+  read(options: DeviceCallOptions): Promise<readonly AttributeReading[]>;
+}
+
 /**
  * Port: reads, writes and invokes elements of a device's clusters. Values are JSON in raw Matter units, in the form of the schemas in
  * DeviceDescription: enums by name, bitmaps as objects of booleans, octets as base64, integers beyond 2^53 as decimal strings. Rejects with
@@ -41,6 +57,8 @@ export interface DeviceAccess {
   isCurrent(device: DeviceId): boolean;
   /** Reads all paths in one interaction and returns the values in the order of the paths. */
   read(paths: readonly AttributePath[], options: DeviceCallOptions): Promise<readonly AttributeReading[]>;
+  /** Prepares the read-back of a command to a device. Must be called before the command is sent, since reports may arrive with its answer. */
+  expect(values: readonly ExpectedValue[]): ReadBack;
   write(path: AttributePath, value: Json, options: DeviceCallOptions): Promise<void>;
   /** Invokes a command and returns the response fields; null if the command has none. */
   invoke(path: CommandPath, fields: JsonObject, options: DeviceCallOptions): Promise<JsonObject | null>;

@@ -1,4 +1,5 @@
-import type { DeviceAccess, DeviceCallOptions } from '../../core/devices/device-directory.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { DeviceAccess, DeviceCallOptions, ExpectedValue, ReadBack } from '../../core/devices/device-directory.ts';
 import type { AttributePath, AttributeReading, CommandPath } from '../../core/devices/device-model.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { DeviceId } from '../../core/ids.ts';
@@ -9,10 +10,13 @@ import type { DeviceInteractions, FabricEntries, InteractionCall } from './devic
 import type { ReportTimes } from './device-reports.ts';
 import type { KnownDevice, NodeDevices } from './node-devices.ts';
 import { clustersOf, type PeerCluster } from './peer-structure.ts';
+import type { AwaitedAttribute, CommandReports } from './read-back.ts';
 
 interface DeviceAccessCollaborators {
   readonly interactions: DeviceInteractions;
   readonly times: ReportTimes;
+  readonly reports: CommandReports;
+  readonly clock: Clock;
   readonly scope: PathScope;
   /** Returns a device and its node. Throws DEVICE_NOT_FOUND if there is no such device. */
   find(id: DeviceId): { readonly node: NodeDevices; readonly known: KnownDevice };
@@ -27,7 +31,7 @@ interface ReadItem {
 }
 
 /** Reads and writes attributes and invokes commands, by name and with JSON values. Throws the errors that DeviceAccess lists. */
-export class MatterDeviceAccess implements Pick<DeviceAccess, 'cached' | 'read' | 'write' | 'invoke'> {
+export class MatterDeviceAccess implements Pick<DeviceAccess, 'cached' | 'read' | 'expect' | 'write' | 'invoke'> {
   readonly #parts: DeviceAccessCollaborators;
 
   constructor(parts: DeviceAccessCollaborators) {
@@ -55,6 +59,48 @@ export class MatterDeviceAccess implements Pick<DeviceAccess, 'cached' | 'read' 
     const readings = await Promise.all([...byNode].map(([node, group]) => this.#readNode(node, group, { ...options, entries })));
     const byItem = new Map(readings.flat());
     return items.flatMap((item) => byItem.get(item) ?? []);
+  }
+
+  expect(values: readonly ExpectedValue[]): ReadBack {
+    const items = values.map(({ path }) => this.#item(path));
+    const node = items[0]?.resolved.node;
+    const awaited =
+      node &&
+      this.#parts.reports.expect(
+        node.link,
+        items.map((item, index) => awaitedAttribute(item, values[index])),
+      );
+    return {
+      read: async ({ signal }) => {
+        const answer = node && this.#parts.interactions.answerOf(node.node);
+        const reported = answer && (await awaited?.values(answer, signal));
+        return reported === undefined
+          ? this.#timedRead(values, { node, signal })
+          : items.map((item, index) => this.#reportedReading(item, reported[index]));
+      },
+      [Symbol.dispose]: () => awaited?.[Symbol.dispose](),
+    };
+  }
+
+  /** Returns what a report says; a value that it leaves out is the one of before, since a report has all that has changed (Core §8.5). */
+  #reportedReading(item: ReadItem, value: unknown): AttributeReading {
+    const { cluster, node } = item.resolved;
+    const told = value === undefined ? cluster.state[item.attribute.property] : value;
+    return this.#reading(item, told, this.#parts.times.note(node, item.path));
+  }
+
+  async #timedRead(
+    values: readonly ExpectedValue[],
+    { node, signal }: DeviceCallOptions & { readonly node: NodeDevices | undefined },
+  ): Promise<readonly AttributeReading[]> {
+    const { clock, reports } = this.#parts;
+    const startedMs = clock.monotonic();
+    const readings = await this.read(
+      values.map(({ path }) => path),
+      { signal },
+    );
+    if (node !== undefined) reports.timingOf(node.link).noteRead(clock.monotonic() - startedMs);
+    return readings;
   }
 
   async write(path: AttributePath, value: Json, options: DeviceCallOptions): Promise<void> {
@@ -148,6 +194,19 @@ export class MatterDeviceAccess implements Pick<DeviceAccess, 'cached' | 'read' 
   #reading({ path, resolved, attribute }: ReadItem, value: unknown, atMs: number): AttributeReading {
     return { path, value: toJson(attribute.shape, value), atMs, reachability: resolved.known.device.reachability };
   }
+}
+
+function awaitedAttribute({ path, resolved: { cluster }, attribute }: ReadItem, expected: ExpectedValue | undefined): AwaitedAttribute {
+  const isReached = (value: unknown) => value !== undefined && expected?.isReached(toJson(attribute.shape, value)) === true;
+  return {
+    endpoint: path.endpoint,
+    cluster: cluster.shape.id,
+    attribute: attribute.id,
+    behavior: cluster.behavior,
+    property: attribute.property,
+    isKnown: !attribute.facts.changesOmitted && isReached(cluster.state[attribute.property]),
+    isReached,
+  };
 }
 
 // These alarm commands are refused: their bitmap is inherited, and matter.js 0.17.9 would send an inherited bitmap without any bit set.

@@ -1,6 +1,7 @@
-import { Seconds } from '@matter/main';
+import { ChannelType, Seconds } from '@matter/main';
+import type { ValueModel } from '@matter/main/model';
 import type { ClientNode } from '@matter/main/node';
-import { InteractionClientMessenger, Invoke, MessageType, Read, Write } from '@matter/main/protocol';
+import { InteractionClientMessenger, Invoke, type Message, MessageType, Read, Write } from '@matter/main/protocol';
 import {
   type AttributeId,
   type ClusterId,
@@ -8,6 +9,7 @@ import {
   type EndpointNumber,
   Status,
   StatusResponseError,
+  TlvOfModel,
   TlvWriteRequest,
   TlvWriteResponse,
 } from '@matter/main/types';
@@ -16,6 +18,7 @@ import { ConcurrencyLimiter } from '../../core/concurrency-limiter.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { present } from '../../core/json.ts';
 import type { PeerLink } from './peer-link.ts';
+import type { CommandAnswer } from './read-back.ts';
 
 interface AttributeTarget {
   readonly endpoint: number;
@@ -67,6 +70,7 @@ export class DeviceInteractions {
   readonly #clock: Clock;
   readonly #slots = new WeakMap<ClientNode, ConcurrencyLimiter>();
   readonly #answeredMs = new WeakMap<ClientNode, number>();
+  readonly #answers = new WeakMap<ClientNode, CommandAnswer>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -100,7 +104,14 @@ export class DeviceInteractions {
     return this.#run(call, { isRead: false }, async (signal) => {
       const entry = Write.Attribute({ endpoint: endpoint as EndpointNumber, cluster, attributes: attribute, value } as never);
       const request = Write({ timed: isTimed }, entry);
-      const responses = await sendWrite(call.link, request, signal);
+      const responses = await this.#exchange(call, { signal }, async (messenger) => {
+        if (request.timedRequest) await messenger.sendTimedRequest(TIMED_WINDOW, { abort: signal });
+        signal.throwIfAborted();
+        await messenger.send(MessageType.WriteRequest, TlvWriteRequest.encode(request), { abort: signal });
+        const answer = await messenger.nextMessage(MessageType.WriteResponse, { abort: signal });
+        signal.throwIfAborted();
+        return TlvWriteResponse.decode(answer.payload).writeResponses;
+      });
       const refused = responses.find(({ status }) => status.status !== Status.Success);
       if (refused !== undefined) throw statusError(refused.status, call.what);
     });
@@ -110,18 +121,56 @@ export class DeviceInteractions {
   invoke(call: InteractionCall, { endpoint, cluster, command, fields }: InvokeRequest): Promise<unknown> {
     return this.#run(call, { isRead: false }, async (signal) => {
       const entry = Invoke.ConcreteCommandRequest({ endpoint: endpoint as EndpointNumber, cluster, command, fields } as never);
-      // Batching is off: for a batch, matter.js ignores the caller's signal. It would still send a command that the caller has given up.
-      const request = { ...Invoke({ commands: [entry] }), batchDuration: false as const };
-      for await (const chunk of call.node.interaction.invoke(request, { abort: signal } as never)) {
-        for await (const answer of chunk) {
-          if (answer.kind === 'cmd-response') return answer.data;
-          if (answer.status !== Status.Success) throw statusError(answer, call.what);
-          return undefined;
-        }
+      const request = Invoke({ commands: [entry] });
+      const { schema } = Invoke.commandOf(entry as never);
+      // Commands with the quality L may be larger than a datagram (Core §7.7.7).
+      const options = schema.effectiveQuality.largeMessage === true ? { requiredTransport: ChannelType.TCP } : {};
+      const answer = await this.#exchange(call, { signal, ...options }, async (messenger) => {
+        if (request.timedRequest) await messenger.sendTimedRequest(TIMED_WINDOW, { abort: signal });
+        signal.throwIfAborted();
+        return await messenger.sendInvokeCommand(request, { abort: signal });
+      });
+      const [response] = answer?.invokeResponses ?? [];
+      if (response?.status !== undefined) {
+        if (response.status.status.status !== Status.Success) throw statusError(response.status.status, call.what);
+        return undefined;
       }
-      signal.throwIfAborted();
-      throw new AtmoError('OUTCOME_UNKNOWN', `${call.what}: the device acknowledged but sent no answer`);
+      if (response?.command === undefined) {
+        throw new AtmoError('OUTCOME_UNKNOWN', `${call.what}: the device acknowledged but sent no answer`);
+      }
+      const { commandFields } = response.command;
+      const responseSchema = schema.responseModel && TlvOfModel(schema.responseModel as ValueModel);
+      return commandFields === undefined ? undefined : responseSchema?.decodeTlv(commandFields);
     });
+  }
+
+  /** Returns the message in which a node last answered a command or a write; undefined if it has not answered any yet. */
+  answerOf(node: ClientNode): CommandAnswer | undefined {
+    return this.#answers.get(node);
+  }
+
+  /**
+   * Exchanges messages with a node through a messenger of its own, and notes the last message of the node. The methods of ClientNode do not
+   * tell which message that is. Its `write` also ignores the signal (0.17.9: sendWriteCommand ignores its options) and would repeat an
+   * abandoned write for 15 s, and its `invoke` collects the session parameters of the peer for each command.
+   */
+  async #exchange<Answer>(
+    { node, link: { peer } }: InteractionCall,
+    { signal: abort, ...options }: { readonly signal: AbortSignal; readonly requiredTransport?: ChannelType },
+    act: (messenger: InteractionClientMessenger) => Promise<Answer>,
+  ): Promise<Answer> {
+    if (peer === undefined) throw new AtmoError('DEVICE_UNREACHABLE', 'The node has left the fabric');
+    const messenger = new CommandMessenger(await peer.exchangeProvider.initiateExchange({ abort, network: 'unlimited', ...options }));
+    try {
+      const answer = await act(messenger);
+      const { session } = messenger.exchange;
+      if (messenger.answerId !== undefined) {
+        this.#answers.set(node, { session, messageId: messenger.answerId, atMs: this.#clock.monotonic() });
+      }
+      return answer;
+    } finally {
+      await messenger.close();
+    }
   }
 
   async #run<Result>(
@@ -175,20 +224,14 @@ export class DeviceInteractions {
   }
 }
 
-// Sends a write through a separate messenger, which obeys the abort signal. The write of ClientNode ignores the signal (0.17.9:
-// sendWriteCommand ignores its options) and would repeat an abandoned write for 15 s.
-async function sendWrite({ peer }: PeerLink, request: Write, abort: AbortSignal) {
-  if (peer === undefined) throw new AtmoError('DEVICE_UNREACHABLE', 'The node has left the fabric');
-  const messenger = await InteractionClientMessenger.create(peer.exchangeProvider, { abort, network: 'unlimited' });
-  try {
-    if (request.timedRequest) await messenger.sendTimedRequest(TIMED_WINDOW, { abort });
-    abort.throwIfAborted();
-    await messenger.send(MessageType.WriteRequest, TlvWriteRequest.encode(request), { abort });
-    const answer = await messenger.nextMessage(MessageType.WriteResponse, { abort });
-    abort.throwIfAborted();
-    return TlvWriteResponse.decode(answer.payload).writeResponses;
-  } finally {
-    await messenger.close();
+/** Keeps the number of the last message that the node sent. */
+class CommandMessenger extends InteractionClientMessenger {
+  answerId: number | undefined;
+
+  override async nextMessage(...expected: Parameters<InteractionClientMessenger['nextMessage']>): Promise<Message> {
+    const message = await super.nextMessage(...expected);
+    this.answerId = message.packetHeader.messageId;
+    return message;
   }
 }
 

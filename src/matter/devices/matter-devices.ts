@@ -1,10 +1,17 @@
 import type { HubContext } from '../../core/context.ts';
 import '../matter-platform.ts';
 import type { Endpoint } from '@matter/main';
-import { ChangeNotificationService, type ClientNode } from '@matter/main/node';
+import { ChangeNotificationService, type ClientNode, InteractionServer } from '@matter/main/node';
 import { PeerSet } from '@matter/main/protocol';
 import type { RecognisedDevice, ReplacedDevice } from '../../core/devices/device-administration.ts';
-import type { DeviceAccess, DeviceCallOptions, DeviceChange, DeviceDirectory } from '../../core/devices/device-directory.ts';
+import type {
+  DeviceAccess,
+  DeviceCallOptions,
+  DeviceChange,
+  DeviceDirectory,
+  ExpectedValue,
+  ReadBack,
+} from '../../core/devices/device-directory.ts';
 import type {
   AttributePath,
   AttributeReading,
@@ -25,6 +32,7 @@ import { DeviceStore, type JoiningNodeDetails } from './device-store.ts';
 import { deviceChanges, type KnownDevice, NodeDevices } from './node-devices.ts';
 import { NodeWatch } from './node-watch.ts';
 import { shortenReconnectDelays } from './peer-link.ts';
+import { CommandReports } from './read-back.ts';
 
 interface MatterDevicesCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'store'> {
   readonly matterNode: MatterNode;
@@ -42,6 +50,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
   readonly #parts: MatterDevicesCollaborators;
   readonly #store: DeviceStore;
   readonly #reports: DeviceReports;
+  readonly #commandReports: CommandReports;
   readonly #calls: MatterDeviceAccess;
   readonly #watches = new Map<ClientNode, NodeWatch>();
   /** Cache of devices by id, because each call looks up its device several times. The first lookup after a change fills the cache. */
@@ -57,12 +66,15 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
   constructor(parts: MatterDevicesCollaborators) {
     this.#parts = parts;
     this.#store = new DeviceStore(parts.store, parts.joiningDetailsOf, parts.logger);
-    const times = new ReportTimes(parts.clock);
-    const interactions = new DeviceInteractions(parts.clock);
+    const { clock } = parts;
+    const times = new ReportTimes(clock);
+    const interactions = new DeviceInteractions(clock);
+    const reports = new CommandReports(clock);
     const find = (id: DeviceId) => this.#find(id);
     const onOutcome = (node: NodeDevices, isAlive: boolean) => this.#watches.get(node.node)?.noteOutcome(isAlive);
-    this.#calls = new MatterDeviceAccess({ interactions, times, find, onOutcome, scope: 'device' });
-    this.wholeNodes = new MatterDeviceAccess({ interactions, times, find, onOutcome, scope: 'node' });
+    this.#calls = new MatterDeviceAccess({ interactions, times, reports, clock, find, onOutcome, scope: 'device' });
+    this.wholeNodes = new MatterDeviceAccess({ interactions, times, reports, clock, find, onOutcome, scope: 'node' });
+    this.#commandReports = reports;
     this.#reports = new DeviceReports({ times, cached: (path) => this.#calls.cached(path) });
   }
 
@@ -75,6 +87,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
     notifications.on(listener);
     this.#stops.push(
       () => notifications.off(listener),
+      this.#commandReports.listen(matterNode.node.env.get(InteractionServer)),
       matterNode.onPeerAdded((peer) => this.#add(peer, { joinedMs: this.#parts.clock.now() })),
       matterNode.onPeerRemoved((peer) => this.#remove(peer)),
     );
@@ -155,6 +168,10 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
 
   read(paths: readonly AttributePath[], options: DeviceCallOptions): Promise<readonly AttributeReading[]> {
     return this.#calls.read(paths, options);
+  }
+
+  expect(values: readonly ExpectedValue[]): ReadBack {
+    return this.#calls.expect(values);
   }
 
   write(path: AttributePath, value: Json, options: DeviceCallOptions): Promise<void> {
@@ -264,6 +281,11 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
         break;
       case 'update':
         watch.noteUpdate(change.behavior.id, change.properties);
+        this.#commandReports.noteStored(watch.node.link, {
+          endpoint: change.endpoint.number,
+          behavior: change.behavior.id,
+          properties: change.properties,
+        });
         this.#reports.emit(watch.node, change);
         break;
       case 'event':

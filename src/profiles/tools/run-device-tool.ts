@@ -1,5 +1,5 @@
 import type { Effect } from '../../core/auth/principal.ts';
-import type { DeviceAccess } from '../../core/devices/device-directory.ts';
+import type { DeviceAccess, ReadBack } from '../../core/devices/device-directory.ts';
 import type { AttributePath, AttributeReading, Device } from '../../core/devices/device-model.ts';
 import { readableWords } from '../../core/devices/matter-names.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
@@ -55,7 +55,7 @@ const MAX_NAMED_VALUES = 6;
 type ActResult = JsonObject & Settlement & { readonly state: JsonObject; readonly target: JsonObject };
 
 /**
- * Runs a tool: sends its commands and writes in order, then reads the tool's values once. Returns `{state, target, settled}` in human
+ * Runs a tool: sends its commands and writes in order, then reads the tool's values back once. Returns `{state, target, settled}` in human
  * units. `settled` tells whether `state` shows `target`. If nothing could be compared, `settled_reason` says why. A read tool returns
  * `{state, age_seconds, reachability}` instead. If the target depends on the current state (as for toggle), it is computed from a read just
  * before the command. Throws the errors of DeviceAccess, and CLUSTER_STATUS if the response to a command is a rejection.
@@ -75,12 +75,13 @@ async function act(
 ): Promise<ActResult> {
   const { device } = compiled;
   const plan = await withRelativeTarget(compiled, { tool, plan: tool.plan(params) }, call);
+  using readBack = expected(device, { tool, plan }, call.access);
   const response = await carryOut(device, plan, call).catch((error: unknown) =>
     refusedInState(device, { tool, call }, withStatedRange(error, tool, params)),
   );
   const unit = unitOf(params);
   if (tool.values.length === 0) await readUnforeseen(compiled, plan, call);
-  const answer = await stateAfter(device, { tool, plan, unit }, call);
+  const answer = await stateAfter(device, { tool, plan, unit, readBack }, call);
   return { ...answer, ...('unit' in params && { unit }), ...(response && tool.response && { response }) };
 }
 
@@ -166,12 +167,36 @@ async function readUnforeseen(compiled: CompiledDevice, { steps }: DevicePlan, {
   if (unforeseen.length > 0) await access.read(pathsOf(compiled.device, unforeseen), { signal }).catch(() => []);
 }
 
+/** Values of these clusters are read after a command whatever the device reports: of a door or a valve, the device itself is asked. */
+const ALWAYS_READ: ReadonlySet<string> = new Set(['DoorLock', 'ValveConfigurationAndControl']);
+
+/** Prepares the read-back of a call. Undefined if the values have to be read, or the plan does not say what becomes of each of them. */
+function expected(
+  device: Device,
+  { tool, plan }: { readonly tool: DeviceTool; readonly plan: DevicePlan },
+  access: DeviceAccess,
+): ReadBack | undefined {
+  const { values, risk } = tool;
+  if (values.length === 0 || risk === 'dangerous' || values.some(({ cluster }) => ALWAYS_READ.has(cluster))) return undefined;
+  const paths = pathsOf(device, values);
+  const wanted = values.flatMap((value, index) => {
+    const [path, human] = [paths[index], plan.target[value.name]];
+    return path === undefined || human === undefined ? [] : [{ path, isReached: (raw: Json) => value.shows(raw, human) }];
+  });
+  return wanted.length === values.length ? access.expect(wanted) : undefined;
+}
+
 async function stateAfter(
   device: Device,
-  run: { readonly tool: DeviceTool; readonly plan: DevicePlan; readonly unit: TemperatureUnit },
+  run: {
+    readonly tool: DeviceTool;
+    readonly plan: DevicePlan;
+    readonly unit: TemperatureUnit;
+    readonly readBack: ReadBack | undefined;
+  },
   { access, signal }: DeviceCall,
 ): Promise<ActResult> {
-  const { tool, plan, unit } = run;
+  const { tool, plan, unit, readBack } = run;
   const { values } = tool;
   const unitOfValue = (name: string) => values.find((value) => value.name === name)?.unit ?? '';
   const target = Object.fromEntries(
@@ -179,7 +204,7 @@ async function stateAfter(
   );
   if (values.length === 0) return { state: {}, target, ...settlementOf({}, { values, readings: [] }) };
   try {
-    const readings = await access.read(pathsOf(device, values), { signal });
+    const readings = await (readBack?.read({ signal }) ?? access.read(pathsOf(device, values), { signal }));
     return { state: stateOf(values, readings, unit), target, ...settlementOf(plan.target, { values, readings }) };
   } catch (error) {
     // The error is only part of the result. Throwing it would hide that the device has acknowledged the command.

@@ -162,3 +162,36 @@ test('a call of several actions is as far as the one that is farthest away', () 
   expect(allSettled([there, there])).toEqual(there);
   expect(allSettled([])).toMatchObject({ settled: null });
 });
+
+describe('a report may take the place of the read after an action', () => {
+  const expectedBy = async (type: string, action: string, params: JsonObject = {}) => {
+    const { home, compiled } = homeOf(described(type, { hasAllElements: true }), { 'OnOff.OnOff': false });
+    await runTool(home, compiled, { action, params });
+    return home.expected.flat().map(({ attribute }) => attribute);
+  };
+
+  test('where the action says what becomes of each value that it shows', async () => {
+    expect(await expectedBy('DimmableLight', 'turn_on')).toEqual(['OnOff']);
+    expect(await expectedBy('DimmableLight', 'set_brightness', { brightness: 40, transition_seconds: 0 })).toEqual([
+      'CurrentLevel',
+      'OnOff',
+    ]);
+    expect(await expectedBy('Fan', 'step_speed', { direction: 'increase' })).toEqual([]);
+  });
+
+  test('but never of a lock or a valve, which are always read', async () => {
+    const isExpected = async (type: string, action: string) => {
+      const { home, compiled } = homeOf(described(type, { hasAllElements: true }));
+      const found = toolOf(compiled, action);
+      // As of a device that has no other values than the wanted one.
+      const tool = { ...found, values: found.values.filter(({ name }) => name in found.plan({}).target) };
+      const call = { access: home, signal: new AbortController().signal, nowMs: 0 };
+      await runDeviceTool(compiled, tool, { params: {}, call });
+      return home.expected.length > 0;
+    };
+    expect(await isExpected('Speaker', 'mute')).toBe(true);
+    expect(await isExpected('DoorLock', 'lock')).toBe(false);
+    expect(await isExpected('WaterValve', 'close')).toBe(false);
+    expect(await isExpected('Closure', 'open')).toBe(false);
+  });
+});

@@ -1,6 +1,13 @@
 import type { Clock } from '../../../src/core/clock.ts';
 import type { DeviceAdministration } from '../../../src/core/devices/device-administration.ts';
-import type { DeviceAccess, DeviceCallOptions, DeviceChange, DeviceDirectory } from '../../../src/core/devices/device-directory.ts';
+import type {
+  DeviceAccess,
+  DeviceCallOptions,
+  DeviceChange,
+  DeviceDirectory,
+  ExpectedValue,
+  ReadBack,
+} from '../../../src/core/devices/device-directory.ts';
 import type {
   AttributePath,
   AttributeReading,
@@ -43,6 +50,8 @@ export interface DeviceSourceParts {
 const LIMIT_MS = 4_500;
 /** Devices wait so long before they report a change, so that several changes share a report. */
 const REPORT_DELAY_MS = 50;
+/** The hub waits so long for the report of what a command has changed. */
+const REPORT_WAIT_MS = 150;
 /** A device that is silent for so long is not reachable. */
 const SILENCE_MS = 9_000;
 const ENDPOINT = 1;
@@ -57,6 +66,8 @@ export class SimulatedDeviceSource implements BridgingDeviceSource {
   readonly #known = new Map<DeviceId, KnownLamp>();
   readonly #changes = new Set<(change: DeviceChange) => void>();
   readonly #reports = new Set<(reading: AttributeReading) => void>();
+  /** Every second read-back waits for a report, so that both ways are gone. */
+  #isReportAwaited = false;
 
   constructor(parts: DeviceSourceParts) {
     this.#parts = parts;
@@ -85,6 +96,7 @@ export class SimulatedDeviceSource implements BridgingDeviceSource {
     cached: (path) => this.#find(path).cached(path),
     isCurrent: (id) => this.#known.get(id)?.isCurrent === true,
     read: (paths, options) => this.#read(paths, options),
+    expect: (values) => this.#expect(values),
     write: async (path, _value) => {
       this.#find(path).attribute(path);
       throw new AtmoError('NOT_SUPPORTED', `${path.cluster}.${path.attribute} of ${path.device} cannot be written`);
@@ -99,11 +111,29 @@ export class SimulatedDeviceSource implements BridgingDeviceSource {
     for (const [device, group] of Map.groupBy(paths, (path) => path.device)) {
       const known = this.#find({ device });
       for (const path of group) known.attribute(path);
-      const state = await this.#interact(known, { ...options, isRead: true, act: () => known.lamp.state });
-      readings.push(...known.take(state, this.#parts.clock.now()).filter(({ path }) => group.some((one) => keyOf(one) === keyOf(path))));
+      const { result: state } = await this.#interact(known, { ...options, isRead: true, act: () => known.lamp.state });
+      readings.push(...known.take(state, this.#parts.clock.now()).filter((reading) => group.some((path) => isAt(reading, path))));
     }
     const byKey = new Map(readings.map((reading) => [`${reading.path.device} ${keyOf(reading.path)}`, reading]));
     return paths.flatMap((path) => byKey.get(`${path.device} ${keyOf(path)}`) ?? []);
+  }
+
+  #expect(values: readonly ExpectedValue[]): ReadBack {
+    const paths = values.map(({ path }) => path);
+    const [known] = paths.map((path) => this.#find(path));
+    const isKnown = ({ path, isReached }: ExpectedValue) => isReached(known?.cached(path)?.value ?? null);
+    this.#isReportAwaited = !this.#isReportAwaited && known !== undefined && !values.every(isKnown);
+    const awaited = this.#isReportAwaited && known !== undefined ? new AwaitedReport(known, this.#parts.clock) : undefined;
+    return {
+      read: async (options) => {
+        await awaited?.settled(options.signal);
+        const readings =
+          awaited?.hasCome && known ? paths.flatMap((path) => known.report.readings.find((one) => isAt(one, path)) ?? []) : [];
+        const isReached = readings.length > 0 && readings.every(({ value }, index) => values[index]?.isReached(value));
+        return isReached ? readings : this.#read(paths, options);
+      },
+      [Symbol.dispose]: () => awaited?.[Symbol.dispose](),
+    };
   }
 
   async #invoke(path: CommandPath, fields: JsonObject, options: DeviceCallOptions): Promise<null> {
@@ -112,7 +142,8 @@ export class SimulatedDeviceSource implements BridgingDeviceSource {
     validator.parameters(command.parameters, fields);
     const { device, cluster } = path;
     if (!options.signal.aborted) this.#parts.onCommand?.({ device, name: `${cluster}.${path.command}`, fields });
-    await this.#interact(known, { ...options, isRead: false, act: () => known.lamp.obey(cluster, path.command, fields) });
+    const obey = () => known.lamp.obey(cluster, path.command, fields);
+    known.answerId = (await this.#interact(known, { ...options, isRead: false, act: obey })).messageId;
     return null;
   }
 
@@ -120,9 +151,9 @@ export class SimulatedDeviceSource implements BridgingDeviceSource {
   #interact<Result>(
     known: KnownLamp,
     { signal, isRead, act }: DeviceCallOptions & { readonly isRead: boolean; readonly act: () => Result },
-  ): Promise<Result> {
+  ): Promise<Answer<Result>> {
     if (signal.aborted) return Promise.reject(cancelled({ isSent: false }));
-    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    const { promise, resolve, reject } = Promise.withResolvers<Answer<Result>>();
     const leave = () => reject(cancelled({ isSent: !isRead }));
     signal.addEventListener('abort', leave, { once: true });
     const cancelLimit = this.#parts.clock.after(LIMIT_MS, () => {
@@ -137,13 +168,13 @@ export class SimulatedDeviceSource implements BridgingDeviceSource {
   }
 
   /** Sends a message to a lamp, which acts and answers, unless the message or the answer is lost. */
-  #exchange<Result>({ lamp }: KnownLamp, act: () => Result, answer: (result: Result) => void): void {
+  #exchange<Result>({ lamp }: KnownLamp, act: () => Result, answer: (answer: Answer<Result>) => void): void {
     const { mood, toLamp, toHub } = this.#parts;
     const { travelMs, isLost, isSilent } = mood();
     toLamp(travelMs, () => {
       if (!lamp.isPowered || isLost) return;
-      const result = act();
-      if (!isSilent) toHub(travelMs, () => answer(result));
+      const told = { result: act(), messageId: lamp.nextMessageId() };
+      if (!isSilent) toHub(travelMs, () => answer(told));
     });
   }
 
@@ -153,8 +184,10 @@ export class SimulatedDeviceSource implements BridgingDeviceSource {
     toLamp(REPORT_DELAY_MS, () => {
       if (!known.lamp.isPowered) return;
       const { state } = known.lamp;
+      const messageId = known.lamp.nextMessageId();
       toHub(mood().travelMs, () => {
         const readings = known.take(state, clock.now());
+        known.report = { messageId, readings };
         this.#become(known, 'reachable');
         for (const reading of readings) for (const listener of this.#reports) listener(reading);
         clock.after(SILENCE_MS, () => !known.lamp.isPowered && this.#lose(known));
@@ -182,9 +215,61 @@ export class SimulatedDeviceSource implements BridgingDeviceSource {
   }
 }
 
+interface Answer<Result> {
+  readonly result: Result;
+  readonly messageId: number;
+}
+
+interface LampReport {
+  readonly messageId: number;
+  readonly readings: readonly AttributeReading[];
+}
+
+/** Waits for the report that a lamp sends after its answer to a command. */
+class AwaitedReport implements Disposable {
+  readonly #known: KnownLamp;
+  readonly #clock: Clock;
+  #settle: (() => void) | undefined;
+
+  constructor(known: KnownLamp, clock: Clock) {
+    this.#known = known;
+    this.#clock = clock;
+    known.onReport.add(this.#onReport);
+  }
+
+  /** Whether the lamp has sent a report after its answer. */
+  get hasCome(): boolean {
+    return this.#known.report.messageId > this.#known.answerId;
+  }
+
+  async settled(signal: AbortSignal): Promise<void> {
+    if (this.hasCome || signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      const cancel = this.#clock.after(REPORT_WAIT_MS, resolve);
+      this.#settle = () => {
+        cancel();
+        resolve();
+      };
+      signal.addEventListener('abort', this.#settle, { once: true });
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#known.onReport.delete(this.#onReport);
+  }
+
+  readonly #onReport = (): void => {
+    if (this.hasCome) this.#settle?.();
+  };
+}
+
 /** What a hub knows of a lamp. */
 class KnownLamp {
   readonly lamp: SimulatedLamp;
+  /** The number of the last answer to a command; the lamp numbers its messages in the order in which it sends them. */
+  answerId = 0;
+  readonly onReport = new Set<() => void>();
+  #report: LampReport = { messageId: 0, readings: [] };
   reachability: Reachability = 'unknown';
   isCurrent = false;
   #lastSeenMs = 0;
@@ -192,6 +277,16 @@ class KnownLamp {
 
   constructor(lamp: SimulatedLamp) {
     this.lamp = lamp;
+  }
+
+  /** The last report. */
+  get report(): LampReport {
+    return this.#report;
+  }
+
+  set report(report: LampReport) {
+    this.#report = report;
+    for (const listener of this.onReport) listener();
   }
 
   get device(): Device {
@@ -235,6 +330,10 @@ function named<Element extends { readonly name: string }>(elements: readonly Ele
   const found = elements.find((element) => element.name === name);
   if (found) return found;
   throw new AtmoError('NOT_SUPPORTED', `${device} has no ${name}; there are ${elements.map((element) => element.name).join(', ')}`);
+}
+
+function isAt(reading: AttributeReading, path: AttributePath): boolean {
+  return keyOf(reading.path) === keyOf(path);
 }
 
 function keyOf({ cluster, attribute }: AttributePath): string {

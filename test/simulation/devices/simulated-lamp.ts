@@ -89,6 +89,7 @@ export class SimulatedLamp {
   /** Called after each change, and when the power comes back. */
   onChange: (() => void) | undefined;
   #state: LampState = { 'OnOff/OnOff': false, 'LevelControl/CurrentLevel': 127 };
+  #messageId = 0;
   readonly #now: () => number;
 
   constructor(name: string, now: () => number) {
@@ -109,6 +110,12 @@ export class SimulatedLamp {
 
   get state(): LampState {
     return this.#state;
+  }
+
+  /** Returns the number of the next message that the lamp sends. */
+  nextMessageId(): number {
+    this.#messageId += 1;
+    return this.#messageId;
   }
 
   /** Does what a command says. */

@@ -1,0 +1,307 @@
+import '../matter-platform.ts';
+import type { InteractionServer } from '@matter/main/node';
+import { InputChunk, type Message, type MessageExchange, type ProtocolHandler } from '@matter/main/protocol';
+import { TlvDataReport } from '@matter/main/types';
+import type { Clock } from '../../core/clock.ts';
+import type { PeerLink } from './peer-link.ts';
+
+/** The message in which a node answered a command or a write. */
+export interface CommandAnswer {
+  /** The session of matter.js. Its counter numbers the messages of the node in the order in which the node sent them (Core §4.6). */
+  readonly session: unknown;
+  readonly messageId: number;
+  /** Time of its arrival on the monotonic clock. */
+  readonly atMs: number;
+}
+
+/** The longest time that a report is waited for. */
+const LONGEST_WAIT_MS = 150;
+/** What a read costs the hub in processor time, beside the time until the device has answered it. */
+const READ_COST_MS = 2;
+/** A report is waited for up to this many times as long as it takes otherwise, and a moment longer for what else the hub does. */
+const PATIENCE = 2;
+const MOMENT_MS = 10;
+/** How many times of a node are kept. One that was long by chance changes nothing, and three that are longer change the way. */
+const KEPT_TIMES = 5;
+const ENOUGH_TIMES = 3;
+/** The reports of the first commands are timed, and later one in many, since that takes work and their time changes seldom. */
+const TIMED_AT_FIRST = 6;
+const TIMED_LATER = 16;
+
+/** Learns how soon a node reports what a command has changed, and how soon it answers a read. */
+export class ReportTiming {
+  readonly #reports: number[] = [];
+  readonly #reads: number[] = [];
+  #commands = 0;
+
+  /** How long to wait for the report of a change; undefined if a read is sooner, and as long as too little is known. */
+  get waitMs(): number | undefined {
+    if (this.#reports.length < ENOUGH_TIMES || this.#reads.length < ENOUGH_TIMES) return undefined;
+    const reportMs = median(this.#reports);
+    return reportMs > median(this.#reads) + READ_COST_MS ? undefined : Math.min(reportMs * PATIENCE + MOMENT_MS, LONGEST_WAIT_MS);
+  }
+
+  /** Counts a command, and returns whether its report is to be timed although nobody waits for it. */
+  countCommand(): boolean {
+    this.#commands += 1;
+    return this.#commands <= TIMED_AT_FIRST || this.#commands % TIMED_LATER === 0;
+  }
+
+  noteRead(tookMs: number): void {
+    keep(this.#reads, tookMs);
+  }
+
+  /** `tookMs` is the time from the answer to the command until the report. */
+  noteReport(tookMs: number): void {
+    keep(this.#reports, tookMs);
+  }
+
+  noteMiss(): void {
+    keep(this.#reports, LONGEST_WAIT_MS);
+  }
+}
+
+function keep(times: number[], tookMs: number): void {
+  times.push(tookMs);
+  if (times.length > KEPT_TIMES) times.shift();
+}
+
+function median(times: readonly number[]): number {
+  return times.toSorted((one, other) => one - other)[times.length >> 1] ?? Number.POSITIVE_INFINITY;
+}
+
+/** An attribute that a command is to bring to a value. */
+export interface AwaitedAttribute {
+  readonly endpoint: number;
+  readonly cluster: number;
+  readonly attribute: number;
+  /** Id of the matter.js behavior and name of its property. */
+  readonly behavior: string;
+  readonly property: string;
+  /** True if the known value was the expected one before the command. Then no report of it is to be expected. */
+  readonly isKnown: boolean;
+  /** Returns whether a value, as matter.js has it, is the expected one. */
+  isReached(value: unknown): boolean;
+}
+
+interface Report {
+  readonly session: unknown;
+  readonly messageId: number;
+  readonly atMs: number;
+  /** Place in the order of reports and of changes of the cache. */
+  readonly order: number;
+}
+
+/** The values that a node reports for one command. */
+export class AwaitedReport implements Disposable {
+  readonly link: PeerLink;
+  readonly #clock: Clock;
+  readonly #attributes: readonly AwaitedAttribute[];
+  readonly #onEnd: () => void;
+  readonly #reported = new Map<AwaitedAttribute, { readonly report: Report; readonly value: unknown }>();
+  readonly #stored = new Map<AwaitedAttribute, number>();
+  readonly #timing: ReportTiming;
+  readonly #isTimed: boolean;
+  #answer: CommandAnswer | undefined;
+  #settle: ((isReported: boolean) => void) | undefined;
+  #cancelTiming: (() => void) | undefined;
+  #isMeasured = false;
+
+  constructor(
+    parts: { readonly clock: Clock; readonly link: PeerLink; readonly timing: ReportTiming; readonly onEnd: (one: AwaitedReport) => void },
+    attributes: readonly AwaitedAttribute[],
+  ) {
+    this.link = parts.link;
+    this.#clock = parts.clock;
+    this.#timing = parts.timing;
+    this.#onEnd = () => parts.onEnd(this);
+    this.#attributes = attributes;
+    this.#isTimed = parts.timing.countCommand();
+  }
+
+  /**
+   * Waits for the reports that the node sent after its answer to the command. Returns the values of all attributes in their order, undefined
+   * for those that were known. Returns undefined if they do not come in the time that the node takes otherwise, or are not the expected ones.
+   */
+  async values(answer: CommandAnswer, signal: AbortSignal): Promise<readonly unknown[] | undefined> {
+    this.#answer = answer;
+    const { waitMs } = this.#timing;
+    const isReported = waitMs !== undefined && (await this.#isReported(answer, { waitMs, signal }));
+    this.#measure(answer);
+    return isReported ? this.#attributes.map((one) => this.#reported.get(one)?.value) : undefined;
+  }
+
+  /** Takes in the values of a report. Values that were stored before `report.order` are those of older messages. */
+  take(report: Report, values: ReadonlyMap<string, unknown>): void {
+    for (const one of this.#attributes) {
+      const key = keyOf(one);
+      if (values.has(key)) this.#reported.set(one, { report, value: values.get(key) });
+    }
+    this.#changed();
+  }
+
+  /** Called when matter.js has stored values of a cluster; `properties` is undefined if it does not say which. */
+  noteStored(
+    at: { readonly endpoint: number; readonly behavior: string; readonly properties: readonly string[] | undefined },
+    order: number,
+  ) {
+    for (const one of this.#attributes) {
+      if (one.endpoint !== at.endpoint || one.behavior !== at.behavior) continue;
+      if (at.properties?.includes(one.property) !== false) this.#stored.set(one, order);
+    }
+    this.#changed();
+  }
+
+  [Symbol.dispose](): void {
+    // The report of a command that was read back may still come, and then tells how long reports take.
+    if (this.#cancelTiming === undefined) this.#onEnd();
+  }
+
+  #isReported(answer: CommandAnswer, { waitMs, signal }: { readonly waitMs: number; readonly signal: AbortSignal }): Promise<boolean> {
+    const state = this.#state(answer);
+    if (state !== 'pending') return Promise.resolve(state === 'reported');
+    return new Promise((resolve) => {
+      const end = (isReported: boolean) => {
+        this.#settle = undefined;
+        cancel();
+        signal.removeEventListener('abort', leave);
+        resolve(isReported);
+      };
+      const leave = () => end(false);
+      const cancel = this.#clock.after(Math.max(0, answer.atMs + waitMs - this.#clock.monotonic()), () => {
+        this.#timing.noteMiss();
+        end(false);
+      });
+      signal.addEventListener('abort', leave, { once: true });
+      this.#settle = end;
+    });
+  }
+
+  #changed(): void {
+    const answer = this.#answer;
+    if (answer === undefined) return;
+    const state = this.#settle && this.#state(answer);
+    if (state !== undefined && state !== 'pending') this.#settle?.(state === 'reported');
+    if (this.#cancelTiming !== undefined) this.#measure(answer);
+  }
+
+  /** `reported`: the node has reported all that was not known before. `other`: it has reported something else, so it has to be asked. */
+  #state(answer: CommandAnswer): 'reported' | 'other' | 'pending' {
+    const states = this.#attributes.map((one) => {
+      const reported = this.#reported.get(one);
+      if (reported === undefined) return one.isKnown ? 'reported' : 'pending';
+      if (!isAfter(reported.report, answer) || !one.isReached(reported.value)) return 'other';
+      return (this.#stored.get(one) ?? 0) > reported.report.order || one.isKnown ? 'reported' : 'pending';
+    });
+    if (states.includes('other') || this.#attributes.every(({ isKnown }) => isKnown)) return 'other';
+    return states.includes('pending') ? 'pending' : 'reported';
+  }
+
+  /** Notes how long the report took after the answer. If it has not come, waits for it if it is to be timed. */
+  #measure(answer: CommandAnswer): void {
+    if (this.#isMeasured || this.#attributes.every(({ isKnown }) => isKnown)) return;
+    const own = this.#attributes.flatMap((one) => (one.isKnown ? [] : (this.#reported.get(one)?.report ?? [])));
+    const [first] = own.filter((report) => isAfter(report, answer));
+    if (first !== undefined) {
+      this.#isMeasured = true;
+      this.#timing.noteReport(Math.max(0, first.atMs - answer.atMs));
+      if (this.#cancelTiming !== undefined) this.#endTiming();
+    } else if (this.#isTimed && this.#cancelTiming === undefined) {
+      this.#cancelTiming = this.#clock.after(LONGEST_WAIT_MS, () => {
+        this.#timing.noteMiss();
+        this.#endTiming();
+      });
+    }
+  }
+
+  #endTiming(): void {
+    this.#cancelTiming?.();
+    this.#onEnd();
+  }
+}
+
+/** Brings the reports of nodes to those who wait for them after a command. */
+export class CommandReports {
+  readonly #clock: Clock;
+  readonly #awaited = new Set<AwaitedReport>();
+  readonly #timings = new WeakMap<PeerLink, ReportTiming>();
+  #order = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  timingOf(link: PeerLink): ReportTiming {
+    const timing = this.#timings.get(link) ?? new ReportTiming();
+    this.#timings.set(link, timing);
+    return timing;
+  }
+
+  /** Begins to note what a node reports. Must be called before the command is sent. */
+  expect(link: PeerLink, attributes: readonly AwaitedAttribute[]): AwaitedReport {
+    const onEnd = (one: AwaitedReport) => void this.#awaited.delete(one);
+    const awaited = new AwaitedReport({ clock: this.#clock, link, timing: this.timingOf(link), onEnd }, attributes);
+    this.#awaited.add(awaited);
+    return awaited;
+  }
+
+  /** Listens to the reports that arrive at a node; returns the function that ends it. */
+  listen(server: InteractionServer): () => void {
+    const { clientHandler } = server;
+    if (clientHandler === undefined) return () => {};
+    const listening: ProtocolHandler = {
+      id: clientHandler.id,
+      requiresSecureSession: clientHandler.requiresSecureSession,
+      onNewExchange: (exchange, message) => {
+        this.#onReport(exchange, message);
+        return clientHandler.onNewExchange(exchange, message);
+      },
+      close: () => clientHandler.close(),
+    };
+    server.clientHandler = listening;
+    return () => {
+      server.clientHandler = clientHandler;
+    };
+  }
+
+  /** Must be called when matter.js has stored values that a node sent. */
+  noteStored(
+    link: PeerLink,
+    at: { readonly endpoint: number; readonly behavior: string; readonly properties: readonly string[] | undefined },
+  ) {
+    const order = ++this.#order;
+    for (const awaited of this.#awaited) if (awaited.link === link) awaited.noteStored(at, order);
+  }
+
+  #onReport({ session }: MessageExchange, message: Message): void {
+    const waiting = [...this.#awaited].filter(({ link }) => [...(link.peer?.sessions ?? [])].some((own) => own === session));
+    if (waiting.length === 0) return;
+    const report = { session, messageId: message.packetHeader.messageId, atMs: this.#clock.monotonic(), order: ++this.#order };
+    valuesOf(message).then(
+      (values) => {
+        for (const awaited of waiting) awaited.take(report, values);
+      },
+      // matter.js logs a report that cannot be read, and answers it.
+      () => undefined,
+    );
+  }
+}
+
+/** Returns the attributes in the first message of a report. A list that goes on in the next message is left out. */
+async function valuesOf({ payload }: Message): Promise<ReadonlyMap<string, unknown>> {
+  const values = new Map<string, unknown>();
+  for await (const entry of InputChunk(TlvDataReport.decode(payload), [])) {
+    if (entry.kind !== 'attr-value') continue;
+    const { endpointId, clusterId, attributeId } = entry.path;
+    values.set(keyOf({ endpoint: endpointId, cluster: clusterId, attribute: attributeId }), entry.value);
+  }
+  return values;
+}
+
+function isAfter(report: Report, answer: CommandAnswer): boolean {
+  return report.session === answer.session && report.messageId > answer.messageId;
+}
+
+function keyOf({ endpoint, cluster, attribute }: Pick<AwaitedAttribute, 'endpoint' | 'cluster' | 'attribute'>): string {
+  return `${endpoint}/${cluster}/${attribute}`;
+}

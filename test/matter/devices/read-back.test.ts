@@ -1,0 +1,169 @@
+import '../../../src/matter/matter-platform.ts';
+import type { InteractionServer } from '@matter/main/node';
+import type { Message, MessageExchange } from '@matter/main/protocol';
+import { AttributeId, ClusterId, EndpointNumber, TlvBoolean, TlvDataReport } from '@matter/main/types';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { PeerLink } from '../../../src/matter/devices/peer-link.ts';
+import { CommandReports, ReportTiming } from '../../../src/matter/devices/read-back.ts';
+import { ManualClock } from '../../manual-clock.ts';
+
+const ENDPOINT = 1;
+const CLUSTER = 6;
+const SESSION = { id: 'session' };
+const AT = { endpoint: ENDPOINT, behavior: 'onOff', properties: ['onOff'] };
+const signal = new AbortController().signal;
+
+/** A message with a report of OnOff.OnOff. */
+function reportOf(value: boolean, messageId: number): Message {
+  const path = { endpointId: EndpointNumber(ENDPOINT), clusterId: ClusterId(CLUSTER), attributeId: AttributeId(0) };
+  const attributeData = { dataVersion: 1, path, data: TlvBoolean.encodeTlv(value) };
+  const payload = TlvDataReport.encode({ subscriptionId: 1, attributeReports: [{ attributeData }], interactionModelRevision: 11 } as never);
+  return { packetHeader: { messageId }, payload } as unknown as Message;
+}
+
+describe('a command is read back by the report of the device', () => {
+  let clock: ManualClock;
+  let reports: CommandReports;
+  let link: PeerLink;
+  let server: InteractionServer;
+
+  beforeEach(() => {
+    clock = new ManualClock();
+    reports = new CommandReports(clock);
+    link = { peer: { sessions: new Set([SESSION]) } } as unknown as PeerLink;
+    server = { clientHandler: { id: 1, requiresSecureSession: true, onNewExchange: async () => {}, close: async () => {} } } as never;
+    reports.listen(server);
+    const timing = reports.timingOf(link);
+    for (let sample = 0; sample < 3; sample++) {
+      timing.noteReport(3);
+      timing.noteRead(5);
+    }
+  });
+
+  const answer = (messageId: number) => ({ session: SESSION, messageId, atMs: clock.monotonic() });
+  const awaited = (wanted: boolean, isKnown = false) =>
+    reports.expect(link, [
+      {
+        ...{ endpoint: ENDPOINT, cluster: CLUSTER, attribute: 0, behavior: 'onOff', property: 'onOff' },
+        ...{ isKnown, isReached: (value) => value === wanted },
+      },
+    ]);
+  const arrive = (message: Message, session: object = SESSION) =>
+    server.clientHandler?.onNewExchange({ session } as unknown as MessageExchange, message);
+  const settled = async () => await new Promise(setImmediate);
+
+  test('that it sent after its answer, once it is stored', async () => {
+    using on = awaited(true);
+    const values = on.values(answer(10), signal);
+    await arrive(reportOf(true, 11));
+    await settled();
+    reports.noteStored(link, AT);
+    expect(await values).toEqual([true]);
+  });
+
+  test('also if it arrives before the answer is passed on', async () => {
+    using on = awaited(true);
+    await arrive(reportOf(true, 11));
+    reports.noteStored(link, AT);
+    await settled();
+    expect(await on.values(answer(10), signal)).toEqual([true]);
+  });
+
+  test('but not by one that it sent before its answer', async () => {
+    using on = awaited(true);
+    await arrive(reportOf(true, 9));
+    reports.noteStored(link, AT);
+    await settled();
+    expect(await on.values(answer(10), signal)).toBeUndefined();
+  });
+
+  test('but not by one of another session, whose messages have other numbers', async () => {
+    const older = { id: 'older' };
+    link.peer?.sessions.add(older as never);
+    using on = awaited(true);
+    await arrive(reportOf(true, 11), older);
+    reports.noteStored(link, AT);
+    await settled();
+    expect(await on.values(answer(10), signal)).toBeUndefined();
+  });
+
+  test('but not by another value, for which nobody waits any longer', async () => {
+    using on = awaited(true);
+    const values = on.values(answer(10), signal);
+    await arrive(reportOf(false, 11));
+    expect(await values).toBeUndefined();
+  });
+
+  test('but not by what was stored before the report came', async () => {
+    using on = awaited(true);
+    reports.noteStored(link, AT);
+    await arrive(reportOf(true, 11));
+    await settled();
+    const values = on.values(answer(10), signal);
+    await settled();
+    clock.advance(150);
+    expect(await values).toBeUndefined();
+  });
+
+  test('and is read at once where the value was the wanted one before', async () => {
+    using on = awaited(true, true);
+    expect(await on.values(answer(10), signal)).toBeUndefined();
+  });
+
+  test('and is read where no report comes in time, or the caller leaves', async () => {
+    using late = awaited(true);
+    const values = late.values(answer(10), signal);
+    clock.advance(17);
+    expect(await values).toBeUndefined();
+    const caller = new AbortController();
+    using left = awaited(true);
+    const none = left.values(answer(20), caller.signal);
+    caller.abort();
+    expect(await none).toBeUndefined();
+  });
+
+  test('of another device that reports the same, nothing is taken', async () => {
+    const other = { peer: { sessions: new Set([{ id: 'other' }]) } } as unknown as PeerLink;
+    using on = awaited(true);
+    const values = on.values(answer(10), signal);
+    await arrive(reportOf(true, 11), [...(other.peer?.sessions ?? [])][0] as object);
+    reports.noteStored(other, AT);
+    await settled();
+    clock.advance(150);
+    expect(await values).toBeUndefined();
+  });
+});
+
+describe('the report of a change is waited for', () => {
+  const timing = ({ reportMs, readMs }: { readonly reportMs: number; readonly readMs: number }) => {
+    const learned = new ReportTiming();
+    for (let sample = 0; sample < 5; sample++) {
+      learned.noteReport(reportMs);
+      learned.noteRead(readMs);
+    }
+    return learned;
+  };
+
+  test('where it comes sooner than a read, and not longer than 150 ms', () => {
+    expect(timing({ reportMs: 3, readMs: 4 }).waitMs).toBe(16);
+    expect(timing({ reportMs: 50, readMs: 4 }).waitMs).toBeUndefined();
+    expect(timing({ reportMs: 90, readMs: 200 }).waitMs).toBe(150);
+  });
+
+  test('never before both times are known', () => {
+    const learned = new ReportTiming();
+    learned.noteReport(1);
+    expect(learned.waitMs).toBeUndefined();
+  });
+
+  test('no longer after three reports that did not come, and again after three that did', () => {
+    const learned = timing({ reportMs: 3, readMs: 4 });
+    for (let miss = 0; miss < 3; miss++) {
+      expect(learned.waitMs).toBeDefined();
+      learned.noteMiss();
+    }
+    expect(learned.waitMs).toBeUndefined();
+    for (let report = 0; report < 3; report++) learned.noteReport(3);
+    expect(learned.waitMs).toBe(16);
+  });
+});
