@@ -38,7 +38,8 @@ import { openSensors } from './sensors.ts';
 import { openRegistration } from './tool-registration.ts';
 import { authTools, openToolServices, type ToolServices, waitingJobs } from './tool-services.ts';
 
-const DRAIN_MS = 10_000;
+/** Milliseconds that running calls have to end when the hub stops. Then they are aborted, since a stop takes a second at most. */
+const DRAIN_MS = 500;
 
 /** The options of a hub. */
 export interface HubOptions {

@@ -10,7 +10,7 @@ import { answersHttp, ServiceManager, Watchdog } from './systemd.ts';
 import { noteStart } from './upgrade-record.ts';
 
 const LIVENESS_TIMEOUT_MS = 5_000;
-/** Milliseconds after a stop signal until the process exits by force. Calls need at most 10 s, and matter.js one more second. */
+/** Milliseconds after a stop signal until the process exits by force. A stop takes a second; a card that writes slowly may take longer. */
 const STOP_LIMIT_MS = 20_000;
 
 /** A hub that can be started. Its URLs are known after the start. */

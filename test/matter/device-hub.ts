@@ -4,7 +4,7 @@ import { Seconds } from '@matter/main';
 import { systemClock } from '../../src/core/clock.ts';
 import type { Device } from '../../src/core/devices/device-model.ts';
 import { HubProblems } from '../../src/core/health.ts';
-import { createLogger } from '../../src/core/logger.ts';
+import { createLogger, type Logger } from '../../src/core/logger.ts';
 import { MatterDevices } from '../../src/matter/devices/matter-devices.ts';
 import { MatterNode, type MatterNodeOptions } from '../../src/matter/matter-node.ts';
 import type { VirtualDevice } from '../home/virtual-device.ts';
@@ -17,9 +17,8 @@ export class DeviceHub implements AsyncDisposable {
   readonly devices: MatterDevices;
   readonly store: MemoryStore;
 
-  constructor(dir: string, options: Partial<MatterNodeOptions> & { readonly store?: MemoryStore } = {}) {
-    const { store, ...nodeOptions } = options;
-    const logger = createLogger('error');
+  constructor(dir: string, options: Partial<MatterNodeOptions> & { readonly store?: MemoryStore; readonly logger?: Logger } = {}) {
+    const { store, logger = createLogger('error'), ...nodeOptions } = options;
     this.store = store ?? new MemoryStore();
     this.node = new MatterNode(
       { logger, clock: systemClock, problems: new HubProblems(), anchor: NO_ANCHOR },

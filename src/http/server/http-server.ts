@@ -49,7 +49,8 @@ const CHECK_INTERVAL_MS = 1_000;
 const KEEP_ALIVE_BUFFER_MS = 10_000;
 /** Interval in milliseconds of the check that disconnects clients which have read nothing of their responses since the last check. */
 const STALL_MS = 15_000;
-const DRAIN_MS = 10_000;
+/** Milliseconds that responses have when the server stops. The hub has ended all calls before. */
+const DRAIN_MS = 250;
 const LOOPBACK_HOST = '127.0.0.1';
 
 /** Listens for connections and serves requests with TLS, limits and timeouts. Its disposal waits at most 10 s for running requests. */
@@ -101,7 +102,7 @@ export class HttpServer implements HttpListener {
     return taken;
   }
 
-  /** Stops accepting connections and waits for running requests. After 10 s, it closes all remaining connections. */
+  /** Stops accepting connections and waits for running requests. After DRAIN_MS, it closes all remaining connections. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#server.listening) return;
     const closed = Promise.all([closeOf(this.#server), this.#local && closeOf(this.#local)]);
