@@ -13,6 +13,7 @@ import type { Target } from './target.ts';
 export interface WorkerOrder {
   /** Names of the targets; none for all. */
   readonly names: readonly string[];
+  /** Time of the processor for each target. */
   readonly seconds: number;
   readonly seed: number;
   readonly isKeeping: boolean;
@@ -38,8 +39,13 @@ function slowness(): number {
   const hash = createHash('sha256');
   for (let round = 0; round < 40_000; round++) hash.update(`${round}`);
   hash.digest();
-  const { user, system } = process.threadCpuUsage(before);
-  return Math.max(1, (user + system) / 1_000 / DESK_MS);
+  return Math.max(1, processorMs(before) / DESK_MS);
+}
+
+/** Milliseconds that the processor worked for this thread since then. */
+function processorMs(since: NodeJS.CpuUsage): number {
+  const { user, system } = process.threadCpuUsage(since);
+  return (user + system) / 1_000;
 }
 
 /** Bytes that the memory may grow during a run beyond its inputs. */
@@ -55,14 +61,14 @@ async function work({ names, seconds, seed, isKeeping, input, shared }: WorkerOr
   const maxProcessorMs = MAX_PROCESSOR_MS * slowness();
   for (const target of TARGETS.filter(({ name }) => names.length === 0 || names.includes(name))) {
     parentPort?.postMessage({ kind: 'begins', target: target.name } satisfies WorkerMessage);
-    const endMs = performance.now() + seconds * 1_000;
+    const startUsage = process.threadCpuUsage();
     const corpus = input ? [input] : keptInputs(target);
     const run = new FuzzRun(target, {
       random: seededRandom(seed),
       words: literalsOf.get(new URL(`../../src/${target.source}`, import.meta.url).href) ?? [],
       corpus,
       maxProcessorMs,
-      isOver: () => input !== undefined || performance.now() > endMs,
+      isOver: () => input !== undefined || processorMs(startUsage) > seconds * 1_000,
       begin: (next) => current.set(next),
     });
     await collect();

@@ -118,7 +118,7 @@ const unknown = values.target.find((name) => !names.includes(name));
 if (unknown !== undefined) throw new Error(`There is no target ${unknown}; there are ${names.join(', ')}`);
 if (values.list) for (const { name, source } of TARGETS) console.log(`${name.padEnd(22)} src/${source}`);
 else {
-  console.log(`seed ${values.seed}, ${values.seconds} s for each target`);
+  console.log(`seed ${values.seed}, ${values.seconds} s of the processor for each target`);
   const input = values.input === undefined ? {} : { input: Uint8Array.from(Buffer.from(values.input, 'base64')) };
   const order = { names: values.target, seconds: Number(values.seconds), seed: Number(values.seed), isKeeping: values.keep, ...input };
   const findings = await fuzz(order, names);
