@@ -40,11 +40,11 @@ export class RunRateLimit {
   }
 
   /** Counts a run that begins now. Returns what is needed after a restart, at most one entry for each minute of an hour. */
-  started({ isTrusted }: Pick<TrustedTime, 'isTrusted'>): readonly RecentRuns[] {
+  started(time: Pick<TrustedTime, 'isTrusted'>): readonly RecentRuns[] {
     const nowMs = this.#clock.monotonic();
     this.#starts = [...this.#starts.filter((startMs) => nowMs - startMs < HOUR_MS), nowMs];
     const toWallMs = this.#clock.now() - nowMs;
-    const unsure = isTrusted() ? {} : ({ isUnsure: true } as const);
+    const unsure = time.isTrusted() ? {} : ({ isUnsure: true } as const);
     const minutes = Map.groupBy(this.#starts, (startMs) => Math.floor((nowMs - startMs) / MINUTE_MS));
     return [...minutes.values()].map((starts) => ({ atMs: Math.ceil(Math.max(...starts) + toWallMs), runs: starts.length, ...unsure }));
   }
