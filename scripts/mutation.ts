@@ -29,3 +29,12 @@ export function mutated({ name, file, within, text, instead }: Mutation, source:
     throw new Error(`“${name}”: the text is ${parts.length - 1} times in ${file}, not once: ${text.trim()}`);
   return source.slice(0, from) + parts.join(instead) + source.slice(to);
 }
+
+/**
+ * Returns the configuration of the compiler for sources with mistakes. What is no longer used is a mistake of the mutation, not of what it takes
+ * out.
+ */
+export function compilerOfMutations(base: string, buildInfo: string): { readonly extends: string; readonly compilerOptions: object } {
+  const compilerOptions = { incremental: true, tsBuildInfoFile: buildInfo, noUnusedLocals: false, noUnusedParameters: false };
+  return { extends: base, compilerOptions };
+}

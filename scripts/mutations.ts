@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { exactly, type FailedTest, firstFailure, runUnitTests, type TestReport, TOOLS_ENV } from './check/unit-report.ts';
-import { type Mutation, mutated } from './mutation.ts';
+import { compilerOfMutations, type Mutation, mutated } from './mutation.ts';
 import { MUTATIONS } from './mutation-table.ts';
 
 const ROOT = new URL('..', import.meta.url).pathname;
@@ -14,11 +14,6 @@ const ALL_TESTS = ['auth', 'automations', 'calls', 'codec', 'http', 'hub', 'mcp'
 const LIMIT_MS = 300_000;
 /** A test that waits for what a mutation took out is over soon; the tests themselves would wait for minutes. */
 const TEST_LIMIT_MS = 30_000;
-const COMPILER = {
-  extends: './tsconfig.json',
-  // What is no longer used by a mutation would be a mistake of the mutation, not of what it takes out.
-  compilerOptions: { incremental: true, tsBuildInfoFile: './mutations.tsbuildinfo', noUnusedLocals: false, noUnusedParameters: false },
-};
 
 /** Who noticed a mutation, and the mistake or the test by which. */
 export interface Notice {
@@ -33,7 +28,7 @@ function main(wanted = ''): number {
   try {
     for (const name of COPIED) cpSync(join(ROOT, name), join(tree, name), { recursive: true });
     for (const name of LINKED) symlinkSync(join(ROOT, name), join(tree, name));
-    writeFileSync(join(tree, 'tsconfig.mutations.json'), JSON.stringify(COMPILER));
+    writeFileSync(join(tree, 'tsconfig.mutations.json'), JSON.stringify(compilerOfMutations('./tsconfig.json', './mutations.tsbuildinfo')));
     const unmutated = noticeIn(tree, [ALL_TESTS]);
     if (unmutated) throw new Error(`Without any mutation there is a failure already: ${unmutated.what}`);
     const verdicts = mutations.map((mutation) => verdictOn(mutation, tree));

@@ -1,15 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { compilerOfMutations } from '../mutation.ts';
 import type { Mutant } from './mutants.ts';
 
-/** What is no longer used is no mistake that matters: the statement that used it may have been the mistake. */
-const COMPILER = {
-  extends: '../../../tsconfig.json',
-  compilerOptions: { incremental: true, tsBuildInfoFile: './types.tsbuildinfo', noUnusedLocals: false, noUnusedParameters: false },
-  include: ['src'],
-  exclude: ['src/web'],
-};
+const COMPILER = { ...compilerOfMutations('../../../tsconfig.json', './types.tsbuildinfo'), include: ['src'], exclude: ['src/web'] };
 
 /**
  * Returns those mutants that the compiler refuses. It gets many at a time: no two on the same line, and the sources are a copy in

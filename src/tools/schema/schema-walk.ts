@@ -5,7 +5,6 @@ const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions',
 /** Schema keyword with further accepted schemas, for example for older forms of a value. The public schema omits this keyword. */
 export const ALSO_ACCEPTED = 'x-also';
 const LISTS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', ALSO_ACCEPTED]);
-const NONE: readonly never[] = [];
 const SINGLES = new Set([
   'items',
   'additionalProperties',
@@ -51,18 +50,11 @@ export function mapSchema(schema: JsonSchema, step: SchemaStep, pointer = ''): J
 export function visitSchema(schema: JsonSchema, visit: (schema: JsonSchema, pointer: string) => void, pointer = ''): void {
   visit(schema, pointer);
   for (const [keyword, value] of Object.entries(schema)) {
-    for (const [path, child] of subschemas(keyword, value)) {
-      if (isSchemaObject(child)) visitSchema(child, visit, `${pointer}/${keyword}${path}`);
-    }
+    mapKeyword(keyword, value, (child, path) => {
+      visitSchema(child, visit, `${pointer}/${keyword}${path}`);
+      return child;
+    });
   }
-}
-
-/** Returns the subschemas of a keyword with their pointers below it. */
-function subschemas(keyword: string, value: unknown): readonly (readonly [path: string, child: unknown])[] {
-  if (SINGLES.has(keyword)) return [['', value]];
-  if (LISTS.has(keyword) && Array.isArray(value)) return value.map((child: unknown, index) => [`/${index}`, child]);
-  if (!MAPS.has(keyword) || !isSchemaObject(value)) return NONE;
-  return Object.entries(value).map(([key, child]) => [`/${pointerSegment(key)}`, child]);
 }
 
 /** Returns the value at a JSON pointer; undefined if there is none. */
@@ -75,6 +67,7 @@ export function atPointer(root: unknown, pointer: string): unknown {
   return value;
 }
 
+/** Returns the value of a keyword, with what `map` returns in place of each of its subschemas. `path` is its pointer below the keyword. */
 function mapKeyword(keyword: string, value: unknown, map: (child: JsonSchema, path: string) => JsonSchema): unknown {
   const mapIfSchema = (child: unknown, path: string) => (isSchemaObject(child) ? map(child, path) : child);
   if (SINGLES.has(keyword)) return mapIfSchema(value, '');
