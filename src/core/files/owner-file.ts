@@ -12,6 +12,8 @@ import { attemptWrite, parseJsonFile, readTextIfExists } from './file-system.ts'
 export interface AcceptedText {
   /** Returns the text; undefined if no text was ever accepted. */
   get(): string | undefined;
+  /** Returns whether a text was accepted and is damaged, so that nobody knows what it said. */
+  wasLost(): boolean;
   /** Stores the text. Throws if the write fails. */
   set(text: string): void;
   /** Deletes the text. Throws if the write fails. */
@@ -79,13 +81,13 @@ export class OwnerFile<Content> {
    * is missing and the accepted text is absent or `nothing.text`. Throws the error of a faulty file if no accepted text can be used.
    */
   load(): OwnerText<Content> | undefined {
-    const { read, parse, nothing } = this.#parts;
+    const { read, parse, nothing, takenOf } = this.#parts;
     const before = this.#before();
     const { path } = this;
     try {
       const text = read(path);
       if (text === undefined && before && isSame(before.text, nothing.text)) return undefined;
-      if (before !== undefined) this.#requireSomething(text);
+      if (before !== undefined || this.#parts.paths.some((one) => takenOf(one).wasLost())) this.#requireSomething(text);
       return text === undefined ? undefined : { content: parse(text, path), text, path };
     } catch (fault) {
       const content = before === undefined ? undefined : this.#parsedOr(before, fault);
@@ -181,6 +183,8 @@ export function acceptedTextInStore(store: TextStore, space: string, key: string
       const text = store.get(space, key);
       return typeof text === 'string' ? text : undefined;
     },
+    // The store notices damage itself.
+    wasLost: () => false,
     set: (text) => store.set(space, key, text),
     forget: () => void store.delete(space, key),
   };

@@ -149,7 +149,7 @@ function writeCopy(path: string, { text, before }: Copy): void {
   replaceFile(path, `${JSON.stringify({ sha256: digestOf(text), ...(before !== undefined && { before }), text })}\n`);
 }
 
-/** Returns an AcceptedText in the folder `snapshots`. It can be read before the databases are open. A damaged text counts as absent. */
+/** Returns an AcceptedText in the folder `snapshots`. It can be read before the databases are open. */
 export function acceptedTextInCopy(stateDir: string, path: string): AcceptedText {
   const file = join(stateDir, FOLDER, `${basename(path)}-${fileKey(stateDir, path)}.kept`);
   return {
@@ -157,6 +157,7 @@ export function acceptedTextInCopy(stateDir: string, path: string): AcceptedText
       const copy = readCopy(file);
       return typeof copy === 'object' ? copy.text : undefined;
     },
+    wasLost: () => readCopy(file) === 'damaged',
     set: (text) => writeCopy(file, { text }),
     forget: () => {
       rmSync(file, { force: true });

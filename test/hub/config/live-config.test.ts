@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -91,6 +91,23 @@ test('a file that the hub has taken as one without settings can be removed', () 
     const config = liveConfig(env, dir);
     expect([config.tools.disabled, config.problem()]).toEqual([[], undefined]);
   }
+});
+
+test.each([
+  ['is gone', () => rmSync(join(dir, 'config.yaml'))],
+  ['is empty', () => write('')],
+])('where the kept settings are damaged too, a file that %s is refused, and no hub starts with the defaults', (_what, lose) => {
+  write('tools: {disabled: [a]}');
+  liveConfig({}, dir).keep();
+  const [copy = ''] = readdirSync(join(dir, 'snapshots')).filter((name) => name.startsWith('config.yaml'));
+  writeFileSync(join(dir, 'snapshots', copy), '{"sha256":');
+  expect(liveConfig({}, dir).tools.disabled).toEqual(['a']);
+  lose();
+  expect(() => liveConfig({}, dir)).toThrow(/config\.yaml is (gone|empty); to have the defaults, write "\{\}" into it/);
+  write('{}');
+  liveConfig({}, dir).keep();
+  rmSync(join(dir, 'config.yaml'));
+  expect(liveConfig({}, dir).problem()).toBeUndefined();
 });
 
 test('a file that was empty from the first start on says that there are no settings, at every start', () => {

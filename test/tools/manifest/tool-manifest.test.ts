@@ -26,7 +26,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 const sources: ManifestSources = {
   builtins: new Map([['vision', (name, config) => makeTool({ name, handler: async () => config })]]),
   allowedPlugins: ['sensors', 'absent'],
-  takenOf: () => ({ get: () => undefined, set: () => {}, forget: () => {} }),
+  takenOf: () => ({ get: () => undefined, wasLost: () => false, set: () => {}, forget: () => {} }),
 };
 const load = (text: string) => {
   const path = join(directory, 'tools.yaml');
@@ -203,7 +203,7 @@ describe('a tool manifest', () => {
       const set = () => {
         throw new AtmoError('STORAGE_FAILED', 'The disk is full');
       };
-      const { tools, leftOut } = await loadFrom(folder, '', () => ({ get: () => undefined, set, forget: set }));
+      const { tools, leftOut } = await loadFrom(folder, '', () => ({ get: () => undefined, wasLost: () => false, set, forget: set }));
       expect([tools.map(({ definition }) => definition.name), leftOut]).toEqual([['ask'], []]);
     });
 
