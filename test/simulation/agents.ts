@@ -25,7 +25,7 @@ export interface AgentPlan {
 
 /** Mean time between the calls of an agent, in milliseconds. */
 const BETWEEN_CALLS_MS = 90_000;
-/** A call of a tool of steps may wait for people twice: for the tool, and for a dangerous step. */
+/** An agent makes a call so many times at most. */
 const TRIES = 6;
 /** Ends of the answers with which an agent repeats a call. */
 const WORTH_REPEATING = new Set(['lost', 'APPROVAL_REQUIRED', 'SERVICE_UNAVAILABLE', 'NODE_UNAVAILABLE', 'SHUTTING_DOWN', 'TIMEOUT']);

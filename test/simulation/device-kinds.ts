@@ -11,6 +11,11 @@ export function deviceTool(kind: DeviceKind, machine: string): string {
   return `sim:${kind}_${machine.replaceAll('-', '_')}`;
 }
 
+/** Name of the tool of a machine that its configuration disables. */
+export function forbiddenTool(machine: string): string {
+  return `sim:siren_${machine.replaceAll('-', '_')}`;
+}
+
 /** Name of the tool of steps that an agent has made on a machine. */
 export function routineTool(machine: string): string {
   return `agent:routine_${machine.replaceAll('-', '_')}`;

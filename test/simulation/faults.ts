@@ -1,5 +1,5 @@
 import { seededRandom } from '../seeded-random.ts';
-import { damageFile } from './damage.ts';
+import { damageConfiguration, damageFiles, keepFiles } from './damage.ts';
 import { Draw } from './draw.ts';
 import type { SimulatedMachine } from './simulated-machine.ts';
 import type { World } from './world.ts';
@@ -61,12 +61,25 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   },
   'the disk is full': (world, machine, draw) => refuseWrites({ world, machine, draw }, 'full'),
   'the disk is read-only': (world, machine, draw) => refuseWrites({ world, machine, draw }, 'read-only'),
-  'a file is damaged': async (world, machine, draw) => {
+  'files are damaged': async (world, machine, draw) => {
+    const older = keepFiles(machine.stateDir);
+    await world.lasts(draw.between(1_000, 600_000));
     await end({ world, machine, draw });
-    const damage = damageFile(machine.stateDir, draw);
-    if (damage) world.damaged(machine, damage.what);
+    const damage = damageFiles(machine.stateDir, older, draw);
+    if (damage) world.damaged(machine, damage);
     await world.pause(draw.pause(5_000));
     if (damage && !(await world.tryMachine(machine))) damage.undo(machine.stateDir);
+    if (!machine.isRunning) await world.startMachine(machine);
+  },
+  'the configuration is damaged': async (world, machine, draw) => {
+    await end({ world, machine, draw });
+    const { what, isLost, before } = damageConfiguration(machine.stateDir, draw);
+    world.note('fault', `${what}: ${machine.name}`);
+    await world.pause(draw.pause(5_000));
+    if (isLost) await world.tryMachine(machine, 'CONFIG_INVALID');
+    else await world.startMachine(machine);
+    // The owner writes the file anew, which the hub needs at its next start at the latest.
+    machine.edit('config.yaml', before);
     if (!machine.isRunning) await world.startMachine(machine);
   },
   'the clock of a machine is corrected': async (world, machine, draw) => {

@@ -120,6 +120,8 @@ export class Ledger {
   readonly automations = new Map<string, AutomationHistory>();
   /** When the clock of a machine was wrong last, milliseconds of the world. */
   readonly wrongClocks = new Map<string, number>();
+  /** When a hub has lost both copies of what it knew of revocations and approvals, by its machine. Milliseconds of the world. */
+  readonly trustLostMs = new Map<string, number>();
   readonly #bans: Ban[] = [];
   /** Calls of which an effect happened, by agent, key, tool and parameters; and the traces of all effects. */
   readonly #done = new Set<string>();
@@ -183,6 +185,16 @@ export class Ledger {
   forgetKeys(machine: string): void {
     for (const [key, { machine: acted, trace }] of this.firstEffects)
       if (acted === machine || this.attempts.get(trace)?.entry === machine) this.firstEffects.delete(key);
+  }
+
+  /** A hub has lost what it knew of revocations and approvals since its newest copy. */
+  forgetTrust(machine: string, nowMs: number): void {
+    this.trustLostMs.set(machine, nowMs);
+    for (const approval of this.approvals) {
+      if (approval.machine !== machine) continue;
+      delete approval.usedBy;
+      for (const step of approval.steps ?? []) step.isDone = false;
+    }
   }
 
   /** Returns the approval, which counts from now on. */

@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../src/codec/canonical-json.ts';
 import { generatePrivateKey } from '../../src/codec/public-key.ts';
 import type { Call, SimulatedAgent } from './agents.ts';
-import { GUARDED } from './device-kinds.ts';
+import { GUARDED, REPEATABLE } from './device-kinds.ts';
 import type { Draw } from './draw.ts';
 import { type GivenToken, USABLE_MS } from './ledger.ts';
 import { tampered } from './token-links.ts';
@@ -19,6 +19,7 @@ const MISDEEDS: readonly Misdeed[] = [
   (agent, token) => agent.attempt(agent.newCall(), { token: agent.formerTokens.at(-1) ?? token }),
   useTampered,
   useTampered,
+  useDisabled,
   stealToken,
   replayProof,
   repeatChanged,
@@ -36,6 +37,13 @@ export async function misbehave(agent: SimulatedAgent, token: GivenToken): Promi
 async function useTampered(agent: SimulatedAgent, token: GivenToken): Promise<void> {
   const { text, forbidden } = tampered(token, agent.formerTokens, agent.draw);
   await agent.attempt(agent.newCall(), { token: { ...token, text }, forbidden });
+}
+
+/** Calls a tool that the configuration of its hub disables. */
+async function useDisabled(agent: SimulatedAgent, token: GivenToken): Promise<void> {
+  const { tool, ...call } = agent.newCall(REPEATABLE);
+  const disabled = { ...call, tool: tool.replace(REPEATABLE, 'siren') };
+  await agent.attempt(disabled, { token, forbidden: 'the configuration disables the tool' });
 }
 
 /** Calls with a token that is bound to a key, without that key. */

@@ -1,5 +1,3 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { deviceTool, REPEATABLE } from './device-kinds.ts';
 import type { Draw } from './draw.ts';
 import type { SimulatedMachine } from './simulated-machine.ts';
@@ -25,12 +23,10 @@ export async function changeRules(world: World, machine: SimulatedMachine, draw:
   }
 }
 
-/** Returns whether the machine runs, so that its file could be written. The owner's editor syncs what it writes. */
+/** Returns whether the machine runs, so that its file could be written. */
 function write(world: World, machine: SimulatedMachine, text: string): boolean {
   if (!machine.isRunning) return false;
-  const path = join(machine.stateDir, 'rules.yaml');
-  writeFileSync(path, text);
-  machine.process.disk?.synced(path);
+  machine.edit('rules.yaml', text);
   world.note(`owner of ${machine.name}`, `writes ${text.trim()}`);
   return true;
 }

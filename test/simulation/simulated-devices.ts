@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../../src/core/json.ts';
 import { normalizeDefinition } from '../../src/tools/definition/public-definition.ts';
 import type { RegisteredTool, ToolContext } from '../../src/tools/definition/tool-definition.ts';
 import { toolId } from '../../src/tools/definition/tool-names.ts';
-import { DEVICE_KINDS, type DeviceKind, deviceTool, GUARDED, REPEATABLE } from './device-kinds.ts';
+import { DEVICE_KINDS, type DeviceKind, deviceTool, forbiddenTool, GUARDED, REPEATABLE } from './device-kinds.ts';
 import type { Effect } from './ledger.ts';
 import { currentProcess } from './simulated-process.ts';
 
@@ -28,11 +28,13 @@ interface DeviceParts {
 
 /** The tools of a machine with which it controls its simulated devices. */
 export function deviceTools(parts: DeviceParts): readonly RegisteredTool[] {
-  return DEVICE_KINDS.map((kind) => toolOf(kind, parts));
+  return [
+    ...DEVICE_KINDS.map((kind) => toolOf(deviceTool(kind, parts.machine), kind, parts)),
+    toolOf(forbiddenTool(parts.machine), REPEATABLE, parts),
+  ];
 }
 
-function toolOf(kind: DeviceKind, parts: DeviceParts): RegisteredTool {
-  const name = deviceTool(kind, parts.machine);
+function toolOf(name: string, kind: DeviceKind, parts: DeviceParts): RegisteredTool {
   const permission = `${kind}:use`;
   const definition = normalizeDefinition({
     name: name.slice('sim:'.length),

@@ -1,13 +1,17 @@
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { crc32 } from 'node:zlib';
 import type { Logger } from '../../src/core/logger.ts';
 import type { HttpApp } from '../../src/http/server/http-app.ts';
-import { loadConfig } from '../../src/hub/config/config.ts';
+import type { HubConfig } from '../../src/hub/config/config.ts';
+import { liveConfig } from '../../src/hub/config/live-config.ts';
 import { Hub } from '../../src/hub/hub.ts';
 import type { OpenMatter } from '../../src/hub/infrastructure.ts';
 import type { RegisteredTool } from '../../src/tools/definition/tool-definition.ts';
 import { MemoryEngine } from '../mesh/memory-engine.ts';
+import { BrokenInvariant } from './broken-invariant.ts';
+import { forbiddenTool } from './device-kinds.ts';
 import type { DiskState } from './disk-state.ts';
 import { Draw } from './draw.ts';
 import type { EventQueue } from './event-queue.ts';
@@ -60,8 +64,9 @@ export class SimulatedMachine {
   readonly name: string;
   /** When its power was cut, and since when its disk refused syncs then, milliseconds of the world. */
   readonly powerCuts: { readonly atMs: number; readonly refusedMs: number }[] = [];
-  /** When a file of its disk was damaged last, milliseconds of the world. */
-  damagedMs = Number.NEGATIVE_INFINITY;
+  /** When a file was damaged last that has rows of the journal, or a file with the state of the hub. Milliseconds of the world. */
+  lostRowsMs = Number.NEGATIVE_INFINITY;
+  lostStateMs = Number.NEGATIVE_INFINITY;
   /** Milliseconds by which its clock is ahead of the world's when it boots. */
   bootClockErrorMs = 0;
   readonly #parts: MachineParts;
@@ -81,8 +86,8 @@ export class SimulatedMachine {
     this.#parts = parts;
     this.#plan = plan;
     mkdirSync(this.stateDir, { recursive: true, mode: 0o700 });
-    this.#write('rules.yaml', plan.rules);
-    this.#write('config.yaml', JSON.stringify(this.#settings()));
+    this.edit('rules.yaml', plan.rules);
+    this.edit('config.yaml', JSON.stringify(this.#settings()));
   }
 
   /** The state directory of the hub. Each process has one of its own, which begins as a copy of what the one before left. */
@@ -150,6 +155,13 @@ export class SimulatedMachine {
     this.#boots += 1;
   }
 
+  /** Writes a file of the state directory as its owner, whose editor syncs what it writes. */
+  edit(file: string, content: string | Uint8Array): void {
+    const path = join(this.stateDir, file);
+    writeFileSync(path, content, { mode: 0o600 });
+    this.#process?.disk?.synced(path);
+  }
+
   /** Stops the hub as SIGTERM does. */
   async stop(): Promise<void> {
     await this.process.run(async () => this.#hub?.[Symbol.asyncDispose]());
@@ -181,10 +193,12 @@ export class SimulatedMachine {
 
   async #open(process: SimulatedProcess): Promise<void> {
     const { network, logger, tools, openMatter } = this.#parts;
+    const config = liveConfig({}, this.stateDir);
+    this.#requireSettings(config);
     const hub = new Hub(
       { clock: process.clock, logger: logger(this.name) },
       {
-        config: loadConfig({}, this.stateDir),
+        config,
         version: '1.0.0',
         tools,
         network: {
@@ -205,6 +219,7 @@ export class SimulatedMachine {
     );
     this.#hub = hub;
     await hub.start();
+    config.keep();
     this.#hubId = hub.orchestrator.orchestratorId;
   }
 
@@ -220,15 +235,21 @@ export class SimulatedMachine {
     rmSync(before, { recursive: true });
   }
 
-  #write(file: string, text: string): void {
-    writeFileSync(join(this.stateDir, file), text, { mode: 0o600 });
+  /** A hub starts with the settings of its owner, or not at all. Throws BrokenInvariant. */
+  #requireSettings({ tools, clockTrust, mesh }: HubConfig): void {
+    const wanted = this.#settings();
+    const isSame = isDeepStrictEqual(
+      [tools.disabled, clockTrust, mesh.name],
+      [wanted.tools.disabled, wanted.clock.trust, wanted.mesh.name],
+    );
+    if (!isSame) throw new BrokenInvariant('settings hold', `${this.name} starts with ${JSON.stringify(tools)}`, [this.name]);
   }
 
-  #settings(): object {
+  #settings() {
     return {
       mesh: { discovery: false, name: this.name },
       sensors: { sysfs: join(this.stateDir, '../sys') },
-      tools: { dynamic_registration: true, allowed_permissions: ['*'] },
+      tools: { dynamic_registration: true, allowed_permissions: ['*'], disabled: [forbiddenTool(this.name)] },
       clock: { trust: 'always' },
     };
   }

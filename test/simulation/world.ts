@@ -1,12 +1,13 @@
 import { rmSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
-import { AtmoError } from '../../src/core/errors.ts';
+import { AtmoError, type ErrorCode } from '../../src/core/errors.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { Logger } from '../../src/core/logger.ts';
 import { seededRandom } from '../seeded-random.ts';
 import { AGENT_MANNERS, SimulatedAgent } from './agents.ts';
 import { SimulatedAutomation } from './automations.ts';
 import { BrokenInvariant } from './broken-invariant.ts';
+import type { Damage } from './damage.ts';
 import { LampsOfMachine, SimulatedHousehold } from './devices/household.ts';
 import { Draw } from './draw.ts';
 import { EventQueue } from './event-queue.ts';
@@ -172,24 +173,30 @@ export class World {
     }
   }
 
-  /** Starts a machine that may refuse to start because of its disk. Returns whether it runs. */
-  async tryMachine(machine: SimulatedMachine): Promise<boolean> {
+  /** Starts a machine that may refuse to start because of what was done to its disk. Returns whether it runs. */
+  async tryMachine(machine: SimulatedMachine, code: ErrorCode = 'STORAGE_FAILED'): Promise<boolean> {
     try {
       await machine.start();
       return true;
     } catch (error) {
-      if (!(error instanceof AtmoError && error.code === 'STORAGE_FAILED')) this.fail(startFailure(machine, error));
+      if (!(error instanceof AtmoError && error.code === code)) this.fail(startFailure(machine, error));
       this.note(machine.name, `does not start: ${String(error)}`);
       machine.kill();
       return false;
     }
   }
 
-  /** A file of a machine that is down was damaged. What is lost with it is not held against the hub. */
-  damaged(machine: SimulatedMachine, what: string): void {
-    machine.damagedMs = this.queue.nowMs;
-    this.ledger.forgetKeys(machine.name);
-    for (const history of this.ledger.automationsOf(machine.name)) forgetChanges(history);
+  /** Files of a machine that is down were damaged. What may be lost with them (docs/backup.md) is not held against the hub. */
+  damaged(machine: SimulatedMachine, { what, files }: Damage): void {
+    const { nowMs } = this.queue;
+    const isAny = (form: RegExp) => files.some((name) => form.test(name));
+    if (isAny(/^audit/)) machine.lostRowsMs = nowMs;
+    if (isAny(/^state/)) {
+      machine.lostStateMs = nowMs;
+      this.ledger.forgetKeys(machine.name);
+      for (const history of this.ledger.automationsOf(machine.name)) forgetChanges(history);
+      if (isAny(/^trust/)) this.ledger.forgetTrust(machine.name, nowMs);
+    }
     this.note('fault', `${what}: ${machine.name}`);
   }
 
@@ -352,5 +359,6 @@ export class World {
 }
 
 function startFailure({ name }: SimulatedMachine, error: unknown): BrokenInvariant {
+  if (error instanceof BrokenInvariant) return error;
   return new BrokenInvariant('a hub starts', `${name} does not: ${String(error)}`, [name]);
 }

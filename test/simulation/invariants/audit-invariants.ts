@@ -21,11 +21,11 @@ interface Row {
 export async function checkAudit(machine: SimulatedMachine, { effects }: Ledger): Promise<void> {
   const { intact, problem } = await machine.asOwner('verify_audit');
   // The chain itself shows what a damaged file has lost.
-  const isDamaged = Number.isFinite(machine.damagedMs);
+  const isDamaged = Number.isFinite(machine.lostRowsMs);
   if (!intact && !isDamaged) throw new BrokenInvariant('the chain verifies', `${machine.name}: ${JSON.stringify(problem)}`, [machine.name]);
   const intended = new Set((await rowsOf(machine)).filter(({ kind }) => kind === 'intent').map(({ request }) => request));
   const kept = effects.filter(
-    (effect) => effect.machine === machine.name && effect.atMs > machine.damagedMs && !mayBeLost(effect, machine),
+    (effect) => effect.machine === machine.name && effect.atMs > machine.lostRowsMs && !mayBeLost(effect, machine),
   );
   const missing = kept.find(({ requestId }) => !intended.has(requestId));
   if (missing) throw lostRow(missing);

@@ -67,10 +67,11 @@ export const EFFECT_INVARIANTS: Readonly<Record<string, (facts: EffectFacts) => 
     const needed = `${kindOf(effect)}:use`;
     if (!attempt.token.permissions.includes(needed)) fail('nothing happens without permission', { effect, attempt }, `it takes ${needed}`);
   },
-  'no effect happens for a revoked token': ({ effect, attempt, calmSinceMs }) => {
+  'no effect happens for a revoked token': ({ ledger, effect, attempt, calmSinceMs }) => {
     const { issuer } = attempt.token;
     const revokedMs = revokedMsOf(attempt.token);
-    if (revokedMs === undefined) return;
+    const lostMs = ledger.trustLostMs.get(issuer) ?? Number.NEGATIVE_INFINITY;
+    if (revokedMs === undefined || revokedMs <= lostMs) return;
     const isHere = effect.machine === issuer;
     const knownMs = revokedMs + (isHere ? 0 : REVOCATION_BOUND_MS);
     const isBounded = isHere || (calmSinceMs !== undefined && calmSinceMs < revokedMs);

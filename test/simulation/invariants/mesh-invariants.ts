@@ -7,7 +7,7 @@ import type { SimulatedMachine } from '../simulated-machine.ts';
  * newest copy. Throws BrokenInvariant.
  */
 export async function checkMesh(all: readonly SimulatedMachine[]): Promise<void> {
-  const machines = all.filter(({ damagedMs }) => damagedMs === Number.NEGATIVE_INFINITY);
+  const machines = all.filter(({ lostStateMs }) => lostStateMs === Number.NEGATIVE_INFINITY);
   for (const machine of machines) {
     const peers: readonly Peer[] = machines.length > 1 ? await machine.asOwner('mesh_peers') : [];
     for (const other of machines) if (other !== machine) requireKnown(machine, other, peers);

@@ -189,11 +189,36 @@ const PLACES: readonly Place[] = [
         '    if (!this.#trust.holds(space))\n      this.#appendTrust({',
       ],
       [
+        'an older second copy of revocations and approvals is replayed',
+        'this.#replay(changes.filter(({ generation }) => generation > found.generation));',
+        'this.#replay(changes);',
+      ],
+      [
         'the second copy of revocations and approvals is not replayed',
         '    this.#replay(changes.filter(({ generation }) => generation > found.generation));\n',
         '',
       ],
       ['entries that were altered are read', 'if (!isUnsigned && found.sum !== sumOf(row))', 'if (isUnsigned && found.sum !== sumOf(row))'],
+    ],
+  },
+  {
+    file: 'src/core/files/recoverable-file.ts',
+    rows: [
+      [
+        'kept settings that are damaged count as if there had been none',
+        "wasLost: () => readCopy(file) === 'damaged',",
+        'wasLost: () => false,',
+      ],
+    ],
+  },
+  {
+    file: 'src/core/files/owner-file.ts',
+    rows: [
+      [
+        'an empty file of the owner counts as one without settings',
+        'if (before !== undefined || this.#parts.paths.some((one) => takenOf(one).wasLost())) this.#requireSomething(text);',
+        '',
+      ],
     ],
   },
   {
