@@ -30,6 +30,7 @@ const MAX_SHOWN_LENGTH = 4_096;
 /** Returns the audit row that is written before a call runs. */
 export function auditIntent(call: RoutedCall, context: StageContext, run: RunContext): AuditIntent {
   const params = auditedParams(call);
+  const approval = call.approval ?? call.coveredBy;
   return {
     kind: 'intent',
     ...commonEntry(call, run.logicalTimeMs),
@@ -39,7 +40,7 @@ export function auditIntent(call: RoutedCall, context: StageContext, run: RunCon
     effects: call.effects,
     ...(call.running.before && { before: call.running.before }),
     decision: {
-      ...(call.approval && { approvedBy: call.approval.by, approvalId: call.approval.id }),
+      ...(approval && { approvedBy: approval.by, approvalId: approval.id }),
       ...(call.rule !== undefined && { rule: call.rule }),
     },
     run,

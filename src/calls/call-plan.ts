@@ -49,6 +49,11 @@ export function isPlannedStep(planned: PlannedCall, now: PlannedCall): boolean {
   return planned.tool === now.tool && planned.definition === now.definition && areSameSteps(planned.steps ?? [], now.steps ?? []);
 }
 
+/** Returns all calls inside a planned call, at any depth. */
+export function stepsWithin({ steps = [] }: PlannedCall): readonly PlannedCall[] {
+  return steps.flatMap((step) => [step, ...stepsWithin(step)]);
+}
+
 function areSameSteps(planned: readonly PlannedCall[], now: readonly PlannedCall[]): boolean {
   return planned.length === now.length && planned.every((step, index) => now[index] !== undefined && isPlannedStep(step, now[index]));
 }
@@ -140,13 +145,15 @@ function argumentsHash(params: JsonObject): string {
   return sha256Hex(canonicalJson(params));
 }
 
-/** Returns the targets of a call; none if the tool is on another hub, or if the parameters are unknown or invalid. */
-function targetsOf(tool: RegisteredTool, params: JsonObject | undefined): Pick<PlannedCall, 'targets' | 'reads'> {
+/** Returns the targets of a call, and whether it is dangerous; no target if the tool is on another hub, or if the parameters are unknown or invalid. */
+function targetsOf(tool: RegisteredTool, params: JsonObject | undefined): Pick<PlannedCall, 'targets' | 'reads' | 'dangerous'> {
   if (tool.hubs || !params) return { targets: [] };
   try {
     const effects = effectsOf(tool, params);
     const reads = [...readsIn(effects)];
-    return { targets: [...new Set(effects.map(({ target }) => target))], ...(reads.length > 0 && { reads }) };
+    const isDangerous = effects.some(({ risk }) => risk === 'dangerous');
+    const targets = [...new Set(effects.map(({ target }) => target))];
+    return { targets, ...(reads.length > 0 && { reads }), ...(isDangerous && { dangerous: true }) };
   } catch {
     return { targets: [] };
   }

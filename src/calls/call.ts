@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { canonicalJson } from '../codec/canonical-json.ts';
 import { sha256Hex } from '../codec/hashes.ts';
-import type { PlannedCall } from '../core/auth/approvals.ts';
+import type { CoveringApproval, PlannedCall } from '../core/auth/approvals.ts';
 import { type Effect, maxRisk, type Risk } from '../core/auth/principal.ts';
 import type { Clock } from '../core/clock.ts';
 import type { DeviceState } from '../core/devices/device-model.ts';
@@ -30,6 +30,8 @@ export interface CallFacts {
   readonly rule?: string;
   /** The approval that the call used. */
   readonly approval?: { readonly id: string; readonly by: readonly string[]; readonly callHash: string };
+  /** The approval of an outer call that is for this step too: people saw the step and its arguments when they gave it. */
+  readonly coveredBy?: CoveringApproval;
   /** The approved plan of this call. People approved this call itself, or an outer call that has this call as a step. */
   readonly plan?: PlannedCall;
   /** The stored answer of the first call with the same idempotency key. */

@@ -1,4 +1,4 @@
-import type { ApprovalQueue, PlannedCall } from '../core/auth/approvals.ts';
+import type { ApprovalQueue, CoveringApproval, PlannedCall } from '../core/auth/approvals.ts';
 import type { CallVault } from '../core/auth/call-vault.ts';
 import type { Authenticator, Authorizer, Principal, RateLimiter, RuleEngine } from '../core/auth/principal.ts';
 import type { TrustedTime } from '../core/clock.ts';
@@ -192,6 +192,8 @@ export interface StageContext extends PipelineCollaborators {
   readonly running: WeakSet<ToolContext>;
   /** Approved steps that have not started yet, by the context of the handler that calls them. */
   readonly stepsLeft: WeakMap<ToolContext, PlannedCall[]>;
+  /** Approvals that are for steps too, by the context of the handler that calls them. */
+  readonly covering: WeakMap<ToolContext, CoveringApproval>;
 }
 
 /** Returns the context of the stages of one pipeline. */
@@ -243,5 +245,6 @@ export function stageContext(collaborators: PipelineCollaborators, options: Pipe
     isDraining,
     running: new WeakSet(),
     stepsLeft: new WeakMap(),
+    covering: new WeakMap(),
   };
 }

@@ -8,7 +8,7 @@ import { SECRET_MASK } from '../../src/tools/schema/secrets.ts';
 import { makeApprovals, type Person } from '../auth/approvals/approval-fixture.ts';
 import { programsFake } from '../tools/programs/program-sandbox-fake.ts';
 import { codeOf, makeTool } from './pipeline-fixture.ts';
-import { makeRegistrar, maker, record } from './registration/registrar-fixture.ts';
+import { makeRegistrar, maker, ON_DEVICE, record } from './registration/registrar-fixture.ts';
 
 const AGENT = maker('device:control:*', 'sensor:read:*', 'proc:exec', 'proc:power:out', 'proc:power:media', 'sequence:run');
 const night = (args: readonly string[], powers = ['out']) =>
@@ -224,5 +224,49 @@ describe('an approval', () => {
     expect(JSON.stringify([view, approvals.notes])).not.toContain('hunter2');
     const other = await waiting('night', { to: 'my friend', key: 'another-secret' });
     expect(other.approval_id).not.toBe(view.approval_id);
+  });
+
+  test('is for a dangerous step too, which people saw with its arguments, and says so in the journal', async () => {
+    const { registrar, agree, call, waiting, ran, audited } = await makeHome();
+    registrar.register(record('wrap', [{ tool: 'unlock' }]), AGENT);
+    registrar.register(record('evening', [{ tool: 'dim', params: { device_id: 'hall', level: 5 } }, { tool: 'agent:wrap' }]), AGENT);
+    const { approval_id: id } = await agree('evening');
+    expect(codeOf(await call('evening', {}, AGENT))).toBe('success');
+    expect(ran.map(({ tool }) => tool)).toEqual(['dim', 'unlock']);
+    const intents = audited.filter((entry) => entry.kind === 'intent' && entry.toolId.includes(':unlock@'));
+    expect(intents).toMatchObject([{ decision: { approvalId: id, approvedBy: ['ann'] } }]);
+    // Neither another call of the step nor another call of the tool can use it.
+    expect(codeOf(await call('unlock', {}, AGENT))).toBe('APPROVAL_REQUIRED');
+    expect((await waiting('evening')).approval_id).not.toBe(id);
+  });
+
+  test('is for no dangerous step with arguments that nobody saw, and for none that needs more persons', async () => {
+    const { registrar, registry, add, agree, call, ran } = await makeHome();
+    add('where', { permissions: ['sensor:read:hall/place'] }, { place: 'hall' });
+    add('door', { parameters: ON_DEVICE, permissions: ['device:control:{device_id}'], dangerous: true });
+    registry.register(makeTool({ name: 'gate', requires: { permissions: ['device:control:gate'], multi_party: 2 } }));
+    registrar.register(record('look', [{ tool: 'where' }, { tool: 'door', params: { device_id: { $result: '0/place' } } }]), AGENT);
+    registrar.register(record('evening', [{ tool: 'agent:look' }]), AGENT);
+    await agree('evening');
+    expect(await call('evening', {}, AGENT)).toMatchObject({ error: { code: 'APPROVAL_REQUIRED' } });
+    registrar.remove('evening', AGENT);
+    registrar.register(record('evening', [{ tool: 'gate' }]), AGENT);
+    await agree('evening');
+    expect(await call('evening', {}, AGENT)).toMatchObject({ error: { code: 'APPROVAL_REQUIRED', details: { needed: 2 } } });
+    expect(ran.map(({ tool }) => tool)).toEqual(['where']);
+  });
+
+  test('lets a job that waited for it run a dangerous step', async () => {
+    const { registrar, pipeline, jobs, approvals, ran } = await makeHome();
+    registrar.register(record('evening', [{ tool: 'unlock' }], { safety_level: 'high' }), AGENT);
+    const ben = await approvals.enrol('ben');
+    const request = { principal: AGENT, tool: 'evening', params: {} };
+    const started = await pipeline.callAsync({ ...request, waitsForApproval: true });
+    if (started.kind !== 'job') throw new Error(JSON.stringify(started));
+    const { job_id: id, approval_id: approval = '' } = started.job;
+    await approvals.say(approvals.viewOf(approval), ben);
+    await pipeline.resumeJob({ ...request, waitsForApproval: true }, jobs.resume(id));
+    expect(jobs.get(id, AGENT)).toMatchObject({ status: 'succeeded' });
+    expect(ran).toMatchObject([{ tool: 'unlock', by: AGENT.id }]);
   });
 });

@@ -87,12 +87,14 @@ function kindsOfPlan(plan: PlannedCall, devices: KnownDevices): readonly Approva
   return [...own, ...(plan.steps ?? []).flatMap((step) => [...kindsOfStep(step, devices), ...kindsOfPlan(step, devices)])];
 }
 
-function kindsOfStep({ targets, reads = [], open }: PlannedCall, devices: KnownDevices): readonly ApprovalKind[] {
+function kindsOfStep({ targets, reads = [], open, dangerous }: PlannedCall, devices: KnownDevices): readonly ApprovalKind[] {
   const changed = targets.filter((target) => !reads.includes(target));
   if (open || targets.length === 0) return ['administration'];
   return changed.flatMap((target) => {
-    const own: ApprovalKind = deviceElement(target) ? 'devices' : 'administration';
-    if (!isGuarded(target, devices)) return own;
+    const element = deviceElement(target);
+    const own: ApprovalKind = element ? 'devices' : 'administration';
+    const mayOpen = dangerous === true && element && !APPLIANCE_CLUSTERS.has(element.cluster);
+    if (!mayOpen && !isGuarded(target, devices)) return own;
     return own === 'devices' ? 'guarded' : ['guarded', own];
   });
 }

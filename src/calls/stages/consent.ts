@@ -1,5 +1,12 @@
-import type { ApprovalQueue, ApprovalRequest, ApprovalStatus, PlannedCall, WaitingJob } from '../../core/auth/approvals.ts';
-import type { CallToJudge, RuleVerdict } from '../../core/auth/principal.ts';
+import type {
+  ApprovalQueue,
+  ApprovalRequest,
+  ApprovalStatus,
+  CoveringApproval,
+  PlannedCall,
+  WaitingJob,
+} from '../../core/auth/approvals.ts';
+import { type CallToJudge, principalKey, type RuleVerdict } from '../../core/auth/principal.ts';
 import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { formerToolIds } from '../../tools/definition/tool-names.ts';
@@ -9,6 +16,7 @@ import {
   type ApprovableCall,
   type ApprovedCall,
   type AuthorizedCall,
+  type CallFacts,
   type ConfirmedCall,
   isElsewhere,
   type ReauthorizedCall,
@@ -18,7 +26,7 @@ import {
   riskOf,
 } from '../call.ts';
 import { waitForAtMost } from '../call-deadline.ts';
-import { approvalHash, displayedParams, isPlannedStep, plannedCall } from '../call-plan.ts';
+import { approvalHash, displayedParams, isPlannedStep, plannedCall, stepsWithin } from '../call-plan.ts';
 import { storableCall } from '../jobs/waiting-jobs.ts';
 import type { StageContext, ToolLookup } from '../pipeline-context.ts';
 import { isOffered } from './authorization.ts';
@@ -40,6 +48,8 @@ export function applyRules<P extends 'asked' | 'claimed'>(call: AuthorizedCall<P
 export async function requireApproval(call: RuledCall<'claimed'>, context: StageContext): Promise<ApprovedCall> {
   if (personsNeeded(call) === 0) return call as ApprovedCall;
   await awaitStepTools(call, context);
+  const coveredBy = coveringApproval(call, context);
+  if (coveredBy) return { ...call, coveredBy } as ApprovedCall;
   const job = waitingJob(call, context);
   const request = { ...approvalRequest(call, context), ...(job && { job }) };
   const { approvalId: id, by } = requireApproved(call, await queueFor(call, context).check(request));
@@ -50,6 +60,7 @@ export async function requireApproval(call: RuledCall<'claimed'>, context: Stage
 export async function peekApproval(call: RuledCall<'asked'>, context: StageContext): Promise<ApprovableCall> {
   if (personsNeeded(call) === 0) return call as ApprovableCall;
   await awaitStepTools(call, context);
+  if (coveringApproval(call, context)) return call as ApprovableCall;
   requireApproved(call, await queueFor(call, context).peek(approvalRequest(call, context)));
   return call as ApprovableCall;
 }
@@ -72,7 +83,7 @@ export function confirmRules(call: ReauthorizedCall, context: StageContext): Con
   const step = plannedStep(call, context);
   const plan = call.plan ?? step;
   const verdict = judgeByRules(call, context);
-  if (verdict.kind !== 'approve' || (call.approval?.by.length ?? 0) >= verdict.persons)
+  if (verdict.kind !== 'approve' || ((call.approval ?? call.coveredBy)?.by.length ?? 0) >= verdict.persons)
     return { ...call, ...(plan && { plan }) } as ConfirmedCall;
   throw new AtmoError('CONFLICT', `The rule ${verdict.rule} now wants people to approve this call; nothing was done, call it again`, {
     rule: verdict.rule,
@@ -102,6 +113,32 @@ function plannedStep(call: ReauthorizedCall, context: StageContext): PlannedCall
 function takeStep(left: PlannedCall[], now: PlannedCall): PlannedCall | undefined {
   const index = left.findIndex((planned) => isPlannedStep(planned, now));
   return index === -1 ? undefined : left.splice(index, 1)[0];
+}
+
+/**
+ * Returns the approval of the outer call if it is for this step too: people saw the step with these arguments, and they are enough for it. Throws
+ * PERMISSION_DENIED if the step is dangerous and the time is not trusted.
+ */
+function coveringApproval(call: RuledCall, context: StageContext): CoveringApproval | undefined {
+  const outer = outerApproval(call, context);
+  // Another hub asks for approvals of its tools itself.
+  if (!outer || isElsewhere(call) || outer.by.length < personsNeeded(call)) return undefined;
+  const now = planOf(call, context);
+  if (!outer.steps.some((step) => step.open !== true && isPlannedStep(step, now))) return undefined;
+  if (riskOf(call) === 'dangerous') requireKnownTime(call, context);
+  return outer;
+}
+
+function outerApproval({ request: { within, principal } }: CallFacts, context: StageContext): CoveringApproval | undefined {
+  const outer = within && context.covering.get(within);
+  return outer?.requester === principalKey(principal) ? outer : undefined;
+}
+
+/** Returns the approval that the steps of a call may use: its own, or that of the outer call in which people saw it with them. */
+export function approvalForSteps(call: CallFacts, context: StageContext): CoveringApproval | undefined {
+  const { approval, plan, running, request } = call;
+  const given = approval ?? (running.step && outerApproval(call, context));
+  return given && plan?.steps && { id: given.id, by: given.by, requester: principalKey(request.principal), steps: stepsWithin(plan) };
 }
 
 /** If a step's tool is not known yet, waits until the tools of other hubs are loaded. A plan needs the definitions of all steps. */

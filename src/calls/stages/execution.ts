@@ -32,7 +32,7 @@ import { type JobView, type NormalResult, normalizeResult } from '../request-and
 import { canTryNextHub, noCapableNode, type RouteRefusal, rankedHubs, runOnHub } from '../routing/call-route.ts';
 import { askCaller, boundedContext } from '../tool-context.ts';
 import { confirmEffects, isListed } from './authorization.ts';
-import { confirmRules, rulesAllow } from './consent.ts';
+import { approvalForSteps, confirmRules, rulesAllow } from './consent.ts';
 
 const SEED_BYTES = 16;
 
@@ -220,6 +220,8 @@ async function runLocally(call: ConfirmedCall, context: StageContext): Promise<J
   const given = toolContext(call, context);
   context.running.add(given);
   if (call.plan?.steps) context.stepsLeft.set(given, [...call.plan.steps]);
+  const covering = approvalForSteps(call, context);
+  if (covering) context.covering.set(given, covering);
   call.running.onEnd(() => context.running.delete(given));
   try {
     return await call.tool.handler(call.params, given);

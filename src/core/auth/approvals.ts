@@ -64,7 +64,18 @@ export interface PlannedCall {
   readonly targets: readonly string[];
   /** Targets that the call only reads; absent if there are none. */
   readonly reads?: readonly string[];
+  /** True if the call is dangerous; absent if it is not, or if the parameters or the tool are not known. */
+  readonly dangerous?: true;
   readonly steps?: readonly PlannedCall[];
+}
+
+/** An approval of a call for the steps that people saw in it. */
+export interface CoveringApproval {
+  readonly id: string;
+  readonly by: readonly string[];
+  /** The caller for whom it was given, by `principalKey`. */
+  readonly requester: string;
+  readonly steps: readonly PlannedCall[];
 }
 
 /** An approval request in the form that people see. All APIs return it unchanged, so its fields are in snake_case. */
