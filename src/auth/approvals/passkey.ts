@@ -109,7 +109,7 @@ function checkedFlags(data: Buffer, rpId: string): number {
 /** Returns the raw public key of a COSE key. Extensions may follow the key, so only its own bytes are decoded. */
 function rawKeyOf(bytes: Uint8Array): string {
   const length = bytes[0] === 0xa4 ? OKP_BYTES : EC2_BYTES;
-  const key = decodeCbor(Uint8Array.from(bytes.subarray(0, length)), { maxDepth: 1, maxItems: 16 });
+  const key = decodeCbor(Uint8Array.from(bytes.subarray(0, length)));
   if (!(key instanceof Map)) return refuse('has no public key');
   const [x, y] = [key.get(COSE.x), key.get(COSE.y)];
   const isOf = (kty: number, alg: number, crv: number) =>

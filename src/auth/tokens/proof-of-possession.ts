@@ -81,7 +81,7 @@ export class ProofOfPossession {
 }
 
 function parse(payload: Uint8Array): Statement {
-  const statement = decodeCbor(payload, { maxDepth: 1, maxItems: 1 + 2 * CLAIMS });
+  const statement = decodeCbor(payload);
   if (!(statement instanceof Map) || statement.size !== CLAIMS) return refuse('is malformed');
   const claim = (name: keyof typeof CLAIM): unknown => statement.get(CLAIM[name]);
   const [operation, hubId, time] = [claim('operation'), claim('hubId'), claim('time')];
