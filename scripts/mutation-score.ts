@@ -15,7 +15,8 @@ const STATE = join(ROOT, '.run/mutation-score');
 const FOLDERS = ['auth', 'calls', 'codec', 'storage'];
 const IMPORT = new RegExp(`from '(?:\\.\\./)+src/(?:${FOLDERS.join('|')})/`);
 const USAGE = `usage: npm run mutate -- [--sample N] [--seed N] [--folder NAME] [--workers N] [--again] [--report]
-Draws mutants from src/{${FOLDERS.join(',')}}, and reports which ones are noticed by the unit tests of these folders, and by others that import these sources.
+Draws mutants from src/{${FOLDERS.join(',')}}, and reports which ones are noticed by the unit tests of these folders and of a whole hub, and by others that import these
+sources.
 It goes on where it was ended. --again asks once more about those that nobody noticed; --report only prints what is known. A mutant
 that was noticed is not asked about again; without .run/mutation-score, all are judged anew.`;
 
@@ -85,10 +86,10 @@ function optionsFrom(args: readonly string[]) {
   return { sample, seed, workers, folder: values.folder, again: values.again, reportOnly: values.report };
 }
 
-/** The unit tests of the folders, and those that import one of the sources. */
+/** The unit tests of the folders and of a whole hub, and those that import one of the sources. */
 function testFiles(): readonly string[] {
   const all = globSync('test/**/*.test.ts', { cwd: ROOT, exclude: ['test/live/**'] });
-  const isOwn = (file: string) => FOLDERS.some((name) => file.startsWith(`test/${name}/`));
+  const isOwn = (file: string) => [...FOLDERS, 'hub'].some((name) => file.startsWith(`test/${name}/`));
   return all.filter((file) => isOwn(file) || IMPORT.test(textOf(file))).toSorted();
 }
 

@@ -1,7 +1,7 @@
 import { LONGEST_TOKEN_SECONDS } from '../core/auth/principal.ts';
 import { isoTime } from '../core/clock.ts';
 import { type Json, type JsonObject, objectOf } from '../core/json.ts';
-import { defineTool, INSTANT, INTEGER, p, resultSchema, TEXT, type ValuesOf } from '../tools/definition/define-tool.ts';
+import { defineTool, INSTANT, INTEGER, OBJECTS, p, resultSchema, TEXT, type ValuesOf } from '../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import type { AgentRunner } from './agent-runner.ts';
 import { AGENT_STATUSES, type AgentRecord, type AgentType } from './agent-store.ts';
@@ -179,7 +179,17 @@ function listAutomationsTool(runner: AgentRunner, ports: CheckToolPorts): Regist
           items: {
             type: 'object',
             required: ['agent_id', 'name', 'status', 'triggers', 'conditions', 'actions', 'runs', 'expires_at', 'renews_itself'],
-            properties: { status: TEXT, runs: INTEGER, expires_at: INSTANT, renews_itself: RENEWS },
+            properties: {
+              agent_id: TEXT,
+              name: TEXT,
+              status: TEXT,
+              triggers: OBJECTS,
+              conditions: OBJECTS,
+              actions: OBJECTS,
+              runs: INTEGER,
+              expires_at: INSTANT,
+              renews_itself: RENEWS,
+            },
           },
         },
       }),
@@ -212,7 +222,15 @@ function listAgentsTool(runner: AgentRunner): RegisteredTool {
           items: {
             type: 'object',
             required: ['agent_id', 'agent_type', 'name', 'status', 'expires_at', 'runs'],
-            properties: { agent_type: TEXT, kind: TEXT, status: { enum: [...AGENT_STATUSES, 'disabled'] }, runs: INTEGER },
+            properties: {
+              agent_id: TEXT,
+              agent_type: TEXT,
+              kind: TEXT,
+              name: TEXT,
+              status: { enum: [...AGENT_STATUSES, 'disabled'] },
+              expires_at: INSTANT,
+              runs: INTEGER,
+            },
           },
         },
       }),

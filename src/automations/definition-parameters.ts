@@ -1,11 +1,24 @@
 import type { Principal } from '../core/auth/principal.ts';
 import { AtmoError } from '../core/errors.ts';
-import { p, TEXT } from '../tools/definition/define-tool.ts';
+import { p, resultSchema, TEXT } from '../tools/definition/define-tool.ts';
 import type { AgentRecord } from './agent-store.ts';
 import type { AgentQueries } from './automation-ports.ts';
 
 /** Schema of the hash of a definition. */
 export const HASH = { ...TEXT, description: 'SHA-256 over the definition, in hex' } as const;
+
+/** Schema of what differs between two definitions. */
+export const DIFFERENCES = {
+  type: 'array',
+  items: resultSchema(
+    {
+      path: { ...TEXT, description: 'JSON Pointer' },
+      before: { 'x-secret': true, description: 'Absent for what was added' },
+      after: { 'x-secret': true, description: 'Absent for what was taken away' },
+    },
+    ['before', 'after'],
+  ),
+} as const;
 
 /** Example of a permission, for the description of a parameter. */
 export const ONE_PERMISSION = 'Such as device:control:@type/light';

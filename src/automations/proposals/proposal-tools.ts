@@ -13,7 +13,7 @@ import type { CheckToolPorts } from '../automation-ports.ts';
 import { fullAutomationView } from '../automation-view.ts';
 import { conflictsWith } from '../check/automation-check.ts';
 import { FINDINGS } from '../check/finding.ts';
-import { agentIdParameter, HASH, ONE_PERMISSION, permissionsParameter } from '../definition-parameters.ts';
+import { agentIdParameter, DIFFERENCES, HASH, ONE_PERMISSION, permissionsParameter } from '../definition-parameters.ts';
 import { unitOfParam } from '../plain-unit.ts';
 import { parseAutomation } from '../plan/parse-automation.ts';
 import { type AutomationPlan, CONFIG_SCHEMA } from '../plan/plan-schema.ts';
@@ -111,6 +111,13 @@ function listTool(ports: ProposalToolPorts): RegisteredTool {
             type: 'object',
             required: ['proposal_id', 'name', 'by', 'at', 'ends_at', 'hash', 'state', 'words', 'permissions'],
             properties: {
+              proposal_id: TEXT,
+              name: TEXT,
+              by: { ...TEXT, description: 'Who proposes it' },
+              at: INSTANT,
+              ends_at: INSTANT,
+              hash: HASH,
+              permissions: TEXTS,
               sentence: { ...TEXT, description: 'Words of the agent, not of the hub' },
               state: { enum: ['open', 'accepted', 'declined'] },
               words: { ...TEXTS, description: 'What it does, made of the definition alone' },
@@ -122,10 +129,7 @@ function listTool(ports: ProposalToolPorts): RegisteredTool {
               beyond: { ...TEXTS, description: 'Permissions that the caller does not have, so that it cannot accept' },
               config: { type: 'object', 'x-secret-members': true },
               actions: { type: 'array', 'x-secret-members': true, description: 'Its steps, calls with their parameters and units' },
-              diff: {
-                type: 'array',
-                items: resultSchema({ path: TEXT, before: { 'x-secret': true }, after: { 'x-secret': true } }, ['before', 'after']),
-              },
+              diff: { ...DIFFERENCES, description: 'What differs from the automation that it would replace' },
               conflicts: FINDINGS,
             },
           },

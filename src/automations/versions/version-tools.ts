@@ -11,7 +11,7 @@ import type { AgentRunner } from '../agent-runner.ts';
 import type { CheckToolPorts } from '../automation-ports.ts';
 import { conflictsOf } from '../check/automation-check.ts';
 import { FINDINGS } from '../check/finding.ts';
-import { agentIdParameter, HASH, permissionsParameter, SOME_PERMISSIONS } from '../definition-parameters.ts';
+import { agentIdParameter, DIFFERENCES, HASH, permissionsParameter, SOME_PERMISSIONS } from '../definition-parameters.ts';
 import { CONFIG_SCHEMA } from '../plan/plan-schema.ts';
 import { definitionHash, differences } from './definition.ts';
 import { MAX_VERSIONS, presentVersion, type Version } from './version-store.ts';
@@ -133,7 +133,6 @@ function showAutomationTool(runner: AgentRunner): RegisteredTool {
 }
 
 function listVersionsTool(runner: AgentRunner): RegisteredTool {
-  const changed = { 'x-secret': true } as const;
   return defineTool(
     {
       ...READS,
@@ -153,14 +152,7 @@ function listVersionsTool(runner: AgentRunner): RegisteredTool {
               note: TEXT,
               hash: HASH,
               is_current: { type: 'boolean' },
-              diff: {
-                type: 'array',
-                description: 'What differs from the version before it; empty for the oldest that is kept',
-                items: resultSchema({ path: { ...TEXT, description: 'JSON Pointer' }, before: changed, after: changed }, [
-                  'before',
-                  'after',
-                ]),
-              },
+              diff: { ...DIFFERENCES, description: 'What differs from the version before it; empty for the oldest that is kept' },
             },
             ['note'],
           ),

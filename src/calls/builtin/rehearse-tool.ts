@@ -1,11 +1,9 @@
 import type { Json, JsonSchema } from '../../core/json.ts';
-import { defineTool, p, resultSchema, TEXT, TEXTS } from '../../tools/definition/define-tool.ts';
+import { defineTool, OBJECTS, p, resultSchema, TEXT, TEXTS } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { copyJson, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
 import { CONFLICT_CAUSES } from '../coming-conflicts.ts';
 import { REHEARSAL_OUTCOMES, type ToolCaller } from '../request-and-answer.ts';
-
-const OBJECTS = { type: 'array', items: { type: 'object' } } as const;
 
 /** Schema of a rehearsal. */
 export const REHEARSAL_SCHEMA = resultSchema(
@@ -21,11 +19,17 @@ export const REHEARSAL_SCHEMA = resultSchema(
     changes: {
       type: 'array',
       description: 'What becomes of the values of devices',
-      items: resultSchema({ device_id: TEXT, name: TEXT, unit: TEXT, now: {}, expected: {}, unforeseen: { const: true } }, [
-        'now',
-        'expected',
-        'unforeseen',
-      ]),
+      items: resultSchema(
+        {
+          device_id: TEXT,
+          name: TEXT,
+          unit: TEXT,
+          now: { description: 'Absent if it is not known' },
+          expected: { description: 'Absent if nobody can tell' },
+          unforeseen: { const: true },
+        },
+        ['now', 'expected', 'unforeseen'],
+      ),
     },
     places: { ...TEXTS, description: 'What else changes and undo brings back, such as flag/vacation_mode' },
     approval: resultSchema({ persons: { type: 'integer' }, reason: TEXT }),

@@ -2,7 +2,7 @@ import type { Principal, RuleVerdict } from '../../core/auth/principal.ts';
 import { type KnownNames, type RuleAdministration, shownValues } from '../../core/auth/rules.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { HUB_READS } from '../../tools/builtin/hub-tool.ts';
-import { defineTool, p } from '../../tools/definition/define-tool.ts';
+import { defineTool, INTEGER, p, resultSchema, TEXT, TEXTS } from '../../tools/definition/define-tool.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import type { ToolDirectory } from '../../tools/registry/tool-directory.ts';
 import { copyJsonObject, RESULT_LIMITS } from '../../tools/schema/plain-json.ts';
@@ -40,9 +40,12 @@ function listRulesTool(ports: RuleToolPorts): RegisteredTool {
           hash: { type: 'string', description: 'SHA-256 of the file' },
           timezone: { type: 'string' },
           default: { enum: ['allow', 'deny'], description: 'What agents may do that no rule speaks of' },
-          rules: { type: 'array', items: { type: 'object', required: ['name', 'effect', 'when', 'line'], properties: { effect: EFFECT } } },
+          rules: {
+            type: 'array',
+            items: resultSchema({ name: TEXT, effect: EFFECT, when: { type: 'object', description: 'Its conditions' }, line: INTEGER }),
+          },
           problem: { type: 'string', description: 'Why the file as it is now was refused; the rules from before hold on' },
-          warnings: { type: 'array', items: { type: 'object', required: ['line', 'message'] } },
+          warnings: { type: 'array', items: resultSchema({ line: INTEGER, message: TEXT }) },
         },
       },
     },
@@ -91,7 +94,7 @@ function testRulesTool(ports: RuleToolPorts): RegisteredTool {
             items: {
               type: 'object',
               required: ['tool', 'decision', 'because'],
-              properties: { tool: { type: 'string' }, decision: EFFECT, rule: RULE_NAME },
+              properties: { tool: { type: 'string' }, decision: EFFECT, rule: RULE_NAME, because: TEXTS },
             },
           },
         },

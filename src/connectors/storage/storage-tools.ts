@@ -79,7 +79,11 @@ function getDataTool(data: AgentData): RegisteredTool {
       hasSideEffects: false,
       audit: { logResult: false },
       parameters: { key },
-      returns: resultSchema(['exists', 'value'], { value: {}, exists: { type: 'boolean' }, expires_at: time }),
+      returns: resultSchema(['exists', 'value'], {
+        value: { description: 'What was stored; null where nothing is' },
+        exists: { type: 'boolean' },
+        expires_at: time,
+      }),
       examples: [{ description: 'Recall', params: { key: 'notes/oven' } }],
     },
     async ({ key }, { principal }) => {

@@ -43,7 +43,10 @@ function readTool(log: AuditLog): RegisteredTool {
       },
       returns: resultSchema(
         {
-          rows: { type: 'array', items: { type: 'object', required: ['seq', 'at', 'kind', 'hash', 'content'] } },
+          rows: {
+            type: 'array',
+            items: resultSchema({ seq: INTEGER, at: INSTANT, kind: { enum: AUDIT_KINDS }, hash: TEXT, content: { type: 'object' } }),
+          },
           next_before: INTEGER,
         },
         ['next_before'],

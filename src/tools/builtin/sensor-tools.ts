@@ -52,7 +52,10 @@ const QUERY_PARAMETERS = {
 const QUERY_RESULT = resultSchema(
   {
     sensor_id: TEXT,
-    values: { type: 'array', items: resultSchema({ timestamp: freshness.timestamp, value: {} }) },
+    values: {
+      type: 'array',
+      items: resultSchema({ timestamp: freshness.timestamp, value: { description: 'What the sensor measured, in its unit' } }),
+    },
     unit: TEXT,
     sensor_type: TEXT,
     ...freshness,

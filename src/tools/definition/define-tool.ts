@@ -256,6 +256,8 @@ export function createJsonSchema(properties: Readonly<Record<string, JsonSchema>
 export const TEXT = { type: 'string' } as const;
 /** Schema of a list of texts in a result. */
 export const TEXTS = { type: 'array', items: TEXT } as const;
+/** Schema of a list of objects in a result. */
+export const OBJECTS = { type: 'array', items: { type: 'object' } } as const;
 /** Schema of an integer in a result. */
 export const INTEGER = { type: 'integer' } as const;
 /** Schema of a time in a result, as an ISO 8601 text. */
