@@ -27,6 +27,11 @@ export class ManualClock implements Clock {
     };
   }
 
+  /** Number of timers that have not fired and were not cancelled. */
+  get timers(): number {
+    return this.#timers.length;
+  }
+
   /** Sets the wall clock forward, or back. */
   correctBy(ms: number): void {
     this.#correctionMs += ms;

@@ -430,6 +430,16 @@ describe('repeats', () => {
     expect(seen.map((ms) => ms - start)).toEqual([0, 1_000, 3_000]);
   });
 
+  test('a call that ended between two tries leaves nothing for later', async () => {
+    const { pipeline, clock, seen } = failing('DEVICE_UNREACHABLE', { ...acting, retries: 2 });
+    const caller = new AbortController();
+    const pending = pipeline.call({ principal: owner, tool: 'probe', params: {}, signal: caller.signal });
+    await settled();
+    caller.abort();
+    expect(await pending).toMatchObject({ error: { code: 'CANCELLED' } });
+    expect([seen.length, clock.timers]).toEqual([1, 0]);
+  });
+
   test('what may have taken effect is never repeated, what has no retries neither', async () => {
     for (const [code, execution] of [
       ['OUTCOME_UNKNOWN', { ...acting, retries: 2 }],

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ToolOrchestrator } from '../../src/calls/tool-orchestrator.ts';
 import type { Json, JsonObject } from '../../src/core/json.ts';
+import { silentLogger } from '../../src/core/logger.ts';
 import { approvalsSaying } from './approvals-fake.ts';
 import { agent, makePipeline, makeTool, owner } from './pipeline-fixture.ts';
 
@@ -89,6 +90,15 @@ describe('a preflight', () => {
     expect(await pipeline.preflight({ principal: holder, tool: 'level6', params: {} })).toMatchObject({
       error: { code: 'PERMISSION_DENIED' },
     });
+  });
+
+  test('is logged under the trace of its request, with what it judges of inner calls', async () => {
+    const traces = new Set<unknown>();
+    const logger = { ...silentLogger, debug: (_event: string, fields: JsonObject = {}) => void traces.add(fields.trace_id) };
+    const { pipeline, registry } = room({ logger });
+    registry.register({ ...makeTool({ name: 'outer' }), innerCalls: () => [{ tool: 'dim', params: onLamp }] });
+    expect(await pipeline.preflight({ principal: holder, tool: 'outer', params: {}, traceId: 'trace-1' })).toMatchObject({ allowed: true });
+    expect([...traces]).toEqual(['trace-1']);
   });
 
   test('of a stopping hub answers that', async () => {

@@ -159,6 +159,17 @@ describe('a rehearsal', () => {
     });
   });
 
+  test.each([
+    ['dim', onLamp, 'would_run'],
+    ['dim', { device_id: 'lock-1' }, 'would_be_refused'],
+    ['burn', onLamp, 'needs_approval'],
+  ])('by the tool for it, of %s with %j, has the members that its schema requires', async (tool, params, outcome) => {
+    const { pipeline, registry } = room();
+    registry.register(rehearseTool(() => pipeline));
+    const answer = await pipeline.call({ principal: holder, tool: 'rehearse', params: { tool, params } });
+    expect(answer).toMatchObject({ status: 'success', result: { outcome } });
+  });
+
   test('has a limit of its own, and tells which rate limits are nearly used up', async () => {
     const near = { left: 3, calls: 400, seconds: 2 };
     const { pipeline } = room({ rateLimiter: { charge: () => {}, left: () => [near, { left: 100, calls: 400, seconds: 2 }] } });

@@ -257,7 +257,8 @@ describe('a call of a tool that only another hub has', () => {
   test('is NODE_UNAVAILABLE while the hub cannot be reached, NO_CAPABLE_NODE when it may not go there', async () => {
     const others = [toolOf(['hub-2'])];
     const { call } = makeHouse({ others, peers: [makePeer('hub-2', { isReachable: false })] });
-    expect(await call()).toMatchObject({ error: { code: 'NODE_UNAVAILABLE', retryable: true } });
+    const message = 'hub-2 with core:probe@1.0.0 cannot be reached; try again later';
+    expect(await call()).toMatchObject({ error: { code: 'NODE_UNAVAILABLE', message, retryable: true } });
     const far = makeHouse({ others, peers: [makePeer('hub-2', { hops: 2 })] });
     expect(codeOf(await far.call({ routing: { hop_budget: 1 } }))).toBe('NO_CAPABLE_NODE');
     expect(codeOf(await far.call({ routing: { hop_budget: 2 } }))).toBe('success');

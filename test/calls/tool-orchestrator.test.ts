@@ -176,16 +176,20 @@ describe('call', () => {
     await expect(orchestrator.call({ token: 'of nobody', tool: 'calculateBasic', params: {} })).rejects.toThrow('not a token');
   });
 
-  test('is refused where a tool names no media type', async () => {
+  const longest = `text/plain; a=${'x'.repeat(241)}`;
+  test.each([
+    ['text/plain\r\nx: y', 'VALIDATION_ERROR'],
+    [`${longest}x`, 'VALIDATION_ERROR'],
+    [longest, 'success'],
+  ])('of a tool that names %j as its media type is %s', async (type, code) => {
     const { orchestrator } = room();
     const handler: RegisteredTool['handler'] = async (_params, { contentType }) => {
-      contentType('text/plain\r\nx: y');
+      contentType(type);
       return 1;
     };
     orchestrator.registerTool(makeTool({ name: 'odd', handler }));
-    expect(await orchestrator.call({ token: 'of the owner', tool: 'odd', params: {} })).toMatchObject({
-      error: { code: 'VALIDATION_ERROR' },
-    });
+    const answer = await orchestrator.call({ token: 'of the owner', tool: 'odd', params: {} });
+    expect(answer.status === 'error' ? answer.error.code : answer.status).toBe(code);
   });
 });
 

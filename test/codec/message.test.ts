@@ -205,6 +205,8 @@ describe('types of members', () => {
     for (const other of ['at1.AQIE=', 'at1.AR', 'AQID', 'at2.AQID', 'at1.', 'at1.AQ+D']) {
       expect(refusalOf(() => token.encode(other)).code).toBe('VALIDATION_ERROR');
     }
+    expect(refusalOf(() => token.encode('AQID')).message).toContain('is not at1. and base64url');
+    expect(refusalOf(() => messageCodec('Hash', hex({ min: 1, max: 9 })).encode('xy')).message).toContain('is not hex');
     const id = messageCodec('Id', hubId);
     for (const other of ['hub-0123456789ABCDEF', 'hub-0123', 'mesh-0123456789abcdef', 'hub-0123456789abcdef00']) {
       expect(refusalOf(() => id.encode(other as Parameters<typeof id.encode>[0])).code).toBe('VALIDATION_ERROR');

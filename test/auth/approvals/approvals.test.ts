@@ -425,13 +425,18 @@ describe('bounds', () => {
     expect((await ask(100, OWNER)).state).toBe('pending');
   });
 
-  test('used requests are forgotten before they fill the store', async () => {
-    const { queue, enrol, file, say, store } = await makeApprovals();
+  test.each(['used', 'withdrawn'])('%s requests are forgotten before they fill the store', async (state) => {
+    const { queue, enrol, file, say, viewOf, store } = await makeApprovals();
     const owner = await enrol('owner');
     for (let index = 0; index < 1_050; index++) {
       const request = requestOf({ callHash: index.toString(16).padStart(64, '0'), principal: OWNER });
-      await say(await file(request), owner);
-      await queue.check(request);
+      const view = await file(
+        state === 'used' ? request : { ...request, job: { id: `job-${index}`, approvalId: `approval-${index}`, hasAsked: false } },
+      );
+      await say(view, owner);
+      if (state === 'used') await queue.check(request);
+      else queue.withdraw(view.approval_id);
+      expect(viewOf(view.approval_id).state).toBe(state);
     }
     expect(store.entries('approvals').length).toBeLessThanOrEqual(1_000);
   });

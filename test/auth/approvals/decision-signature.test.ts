@@ -218,7 +218,7 @@ describe('a passkey', () => {
     for (let length = 0; length < registration.authenticatorData.length; length += 3) {
       expect(() =>
         readRegistration({ ...registration, authenticatorData: registration.authenticatorData.slice(0, length) }, 'challenge-1'),
-      ).toThrow();
+      ).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
     }
   });
 

@@ -172,19 +172,38 @@ describe('a consent', () => {
     );
   });
 
+  const CHOICE: ConsentChoice = {
+    areas: ['hall', 'attic'],
+    kinds: ['fan', 'light'],
+    control: true,
+    readings: false,
+    locks: false,
+    valves: false,
+    administration: false,
+    untilMs: NOW + 86_400_000,
+  };
+  const owner = { role: 'owner', limits: {} } as const;
+
   test('of two rooms and two kinds is one grant for each action', () => {
-    const choice: ConsentChoice = {
-      areas: ['hall', 'attic'],
-      kinds: ['fan', 'light'],
-      control: true,
-      readings: false,
-      locks: false,
-      valves: false,
-      administration: false,
-      untilMs: NOW + 86_400_000,
-    };
-    const owner = { role: 'owner', limits: {} } as const;
-    expect(granted(choice, owner)).toEqual(['device:control:@area/hall+attic/@type/fan+light', 'job:cancel', 'sequence:run']);
+    expect(granted(CHOICE, owner)).toEqual(['device:control:@area/hall+attic/@type/fan+light', 'job:cancel', 'sequence:run']);
+  });
+
+  test('of rooms with the longest names fits into grants', () => {
+    const areas = ['a', 'b', 'c', 'd', 'e'].map((letter) => letter.repeat(64));
+    const [one, two, three, four, five] = areas;
+    const grants = [`${four}+${five}`, `${one}+${two}+${three}`].map((names) => `device:control:@area/${names}/@type/fan`);
+    expect(new Set(granted({ ...CHOICE, areas, kinds: ['fan'] }, owner))).toEqual(new Set([...grants, 'job:cancel', 'sequence:run']));
+  });
+
+  test.each<[string, Partial<ConsentChoice>, string]>([
+    ['a lock that the person may not use', { locks: true }, 'You can only give an application what you may do yourself'],
+    ['the same room twice', { areas: ['hall', 'hall'] }, 'Rooms are "all" or up to 32 different names such as "living-room"'],
+    ['a lock as a kind', { kinds: ['lock'] }, 'locks and valves have choices of their own'],
+    ['less than an hour', { untilMs: NOW + 3_599_999 }, 'The end has to be at least an hour from now'],
+    ['nothing', { control: false }, 'This choice gives nothing that you may do'],
+  ])('of %s is refused, and says why', (_what, changes, message) => {
+    const bounds = { permissions: grantsOf({ role: 'guest', limits: {} }), untilMs: undefined, nowMs: NOW };
+    expect(() => permissionsOf({ ...CHOICE, ...changes }, bounds)).toThrow(message);
   });
 });
 

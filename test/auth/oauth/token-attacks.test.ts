@@ -395,9 +395,15 @@ describe('the code of a device', () => {
     expect((await device.poll()).json.error).toBe('access_denied');
     expect((await opened(lab, device.user_code)).status).toBe(404);
     const late = await waiting(lab);
-    lab.clock.advance(600_000);
+    lab.clock.advance(300_000);
+    const { json: inTime } = await opened(lab, late.user_code);
+    lab.clock.advance(300_000);
     expect((await late.poll()).json.error).toBe('expired_token');
     expect((await opened(lab, late.user_code)).status).toBe(404);
+    expect((await lab.allow(inTime.request_id)).json.error).toMatchObject({
+      code: 'NOT_FOUND',
+      message: 'The device does not wait any more; begin again there',
+    });
   });
 
   test('cannot be guessed: ten wrong ones lock out the address and the person', async () => {

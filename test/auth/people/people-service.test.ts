@@ -118,6 +118,15 @@ describe('a sign-in', () => {
     await expect(renew(signIn.id, browser())).rejects.toThrow(refusedAs('TOKEN_INVALID'));
   });
 
+  test('is the last of sixteen of a person: one has to be ended for another, and other people can sign in', async () => {
+    const { people, signedIn } = await household();
+    for (let count = 0; count < 16; count++) await signedIn(ANN);
+    await expect(signedIn(ANN)).rejects.toThrow(refusedAs('CONFLICT'));
+    await signedIn(TIM);
+    await people.endSignIn(people.signIns().find(({ person }) => person === 'ann')?.id ?? '');
+    await signedIn(ANN);
+  });
+
   test('is renewed at most 60 times an hour', async () => {
     const { signedIn, renew, clock } = await household();
     const { signIn, by } = await signedIn(ANN);

@@ -47,13 +47,15 @@ function openBook(
   const audit = { record: async (entry: unknown) => void notes.push(entry as AuditNote) };
   const time = { now: () => clock.now(), isTrusted: () => true };
   const problems = new HubProblems();
-  const ports = { clock, time, facts: FACTS, events, audit, problems, store, logger: silentLogger };
+  const logged: unknown[] = [];
+  const logger = { ...silentLogger, info: (...line: unknown[]) => void logged.push(line) };
+  const ports = { clock, time, facts: FACTS, events, audit, problems, store, logger };
   const book = new RuleStore(ports, file);
   onTestFinished(async () => {
     await book[Symbol.asyncDispose]();
     rmSync(directory, { recursive: true });
   });
-  return { book, ports, file, directory, write, notes, heard, problems, store, lookAgain: () => clock.advance?.(5_000) };
+  return { book, ports, file, directory, write, notes, logged, heard, problems, store, lookAgain: () => clock.advance?.(5_000) };
 }
 
 describe('at the start', () => {
@@ -73,10 +75,11 @@ describe('at the start', () => {
     });
   });
 
-  test('the rules of the file hold, and the journal says which they are', async () => {
-    const { book, notes, file } = openBook(DENY_LAMP);
+  test('the rules of the file hold, and the journal and the log say which they are', async () => {
+    const { book, notes, logged, file } = openBook(DENY_LAMP);
     await book.start();
     expect(book.judge(onLamp)).toMatchObject({ kind: 'deny', rule: 'no lamp' });
+    expect(logged).toEqual([['rules.loaded', { count: 1, timezone: expect.any(String) }]]);
     expect(notes).toMatchObject([
       { kind: 'note', event: 'rules.loaded', data: { count: 1, hash: expect.stringMatching(/^[0-9a-f]{64}$/) } },
     ]);

@@ -93,6 +93,10 @@ describe('a rule that an earlier one leaves nothing to decide', () => {
     expect(problemOf(two(first, second, ['approve', 'approve, persons: 2']))).toContain('says approve by 1 and not approve by 2');
   });
 
+  test('says at least one value that its own bounds admit', () => {
+    expect(problemOf(rule('value: { name: x, above: 5, one_of: [3, 6] }'))).toBe('');
+  });
+
   test.each([
     ['device: lamp', ''],
     ['device: lamp', 'device: [lamp, heater]'],

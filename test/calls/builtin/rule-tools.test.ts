@@ -18,8 +18,8 @@ rules:
 `;
 
 /** The real rules behind the port, at Monday noon. */
-function administration(): RuleAdministration {
-  const { set, zone } = compileRules(RULES, 'rules.yaml');
+function administration(text: string): RuleAdministration {
+  const { set, zone } = compileRules(text, 'rules.yaml');
   return {
     list: () => ({ file: 'rules.yaml', timezone: zone.zone, default: set.default, rules: set.rules.map(({ terms: _, ...rule }) => rule) }),
     test(call, at = 'mon 12:00') {
@@ -30,7 +30,7 @@ function administration(): RuleAdministration {
   };
 }
 
-function room() {
+function room(rules = RULES) {
   const made = makePipeline();
   const device = parseDeviceId('door');
   let ran = 0;
@@ -59,7 +59,7 @@ function room() {
     unlock,
     makeTool({ name: 'echo' }),
     sequenceTool(() => made.pipeline),
-    ...ruleTools({ rules: administration(), registry, validator, authorizer: collaborators.authorizer, devices }),
+    ...ruleTools({ rules: administration(rules), registry, validator, authorizer: collaborators.authorizer, devices }),
   ])
     expect(registry.register(tool)).toEqual([]);
   const call = (name: string, params: JsonObject = {}, principal = owner) => made.pipeline.call({ principal, tool: `hub:${name}`, params });
@@ -82,6 +82,14 @@ test('list_rules tells the rules in order, and names that nothing has', async ()
       ],
     },
   });
+});
+
+test('list_rules has no warning about a tool by its name, nor by a name that it had before', async () => {
+  const named = (...tools: readonly string[]) => tools.map((tool) => `  - { name: ${tool}, effect: deny, when: { tool: "core:${tool}" } }`);
+  const { call, registry } = room(`rules:\n${named('echo', 'lights_out', 'lights_off').join('\n')}\n`);
+  registry.register(makeTool({ name: 'lights_down', aliases: ['lights_out'] }));
+  const warnings = [{ line: 4, message: expect.stringContaining('core:lights_off') }];
+  expect(await call('list_rules')).toMatchObject({ result: { warnings } });
 });
 
 describe('test_rules', () => {

@@ -3,6 +3,7 @@ import { sequenceTool } from '../../../src/calls/composition/steps.ts';
 import type { CallRouter } from '../../../src/calls/pipeline-context.ts';
 import type { Preflight } from '../../../src/calls/request-and-answer.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
+import { isDestructive } from '../../../src/tools/definition/tool-definition.ts';
 import { makePeer, RemoteToolsFake, toolOf } from '../../tools/registry/remote-tools-fake.ts';
 import { approvalsSaying } from '../approvals-fake.ts';
 import { agent, codeOf, makeTool, owner } from '../pipeline-fixture.ts';
@@ -61,6 +62,22 @@ describe('a composed tool', () => {
     const setup = makeRegistrar();
     setup.add('echo_like', {});
     expect(setup.registrar.register(record('any', laundered), owner).definition.requires.permissions).toEqual(['device:control']);
+  });
+
+  test('can end something for good if one of its steps can', () => {
+    const { registrar, add } = makeRegistrar();
+    add('delete_note', { execution: { side_effects: true }, permissions: ['note:write'] });
+    const isDestructiveWith = (...steps: readonly string[]) =>
+      isDestructive(
+        registrar.register(
+          record(
+            `by_${steps.length}`,
+            steps.map((tool) => ({ tool, params: tool === 'dim' ? dimHall.params : {} })),
+          ),
+          owner,
+        ).definition,
+      );
+    expect([isDestructiveWith('dim'), isDestructiveWith('dim', 'delete_note')]).toEqual([false, true]);
   });
 
   test('names its first eight steps in its description, and counts the rest', () => {

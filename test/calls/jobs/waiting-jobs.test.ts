@@ -117,6 +117,31 @@ describe('a job that waits', () => {
     expect(lamp).toHaveLength(1);
   });
 
+  test('keeps its approval while another one is cancelled between the approval and the call', async () => {
+    let cancelOther = () => {};
+    const effects: RegisteredTool['effects'] = () => {
+      cancelOther();
+      return [{ permission: 'device:control:lamp', risk: 'low', target: 'lamp/1/OnOff/On' }];
+    };
+    const { wait, say, jobs, jobOf, lamp } = await home({ tool: { effects } });
+    const other = await wait({ level: 8 });
+    const approved = await wait();
+    cancelOther = () => {
+      cancelOther = () => {};
+      jobs.cancel(other.job_id, me);
+    };
+    await say(ann, 'approve');
+    expect([jobOf(approved.job_id).status, jobOf(other.job_id).status]).toEqual(['succeeded', 'cancelled']);
+    expect(lamp).toEqual([{ level: 7 }]);
+  });
+
+  test('is none for a call that runs at once: it is refused, and its caller repeats it', async () => {
+    const { pipeline, jobs, open } = await home();
+    const answer = await pipeline.call({ principal: me, tool: 'lamp_on', params: { level: 7 }, waitsForApproval: true });
+    expect(answer).toMatchObject({ error: { code: 'APPROVAL_REQUIRED' } });
+    expect([jobs.waiting(), open()?.runs_when_approved]).toEqual([[], false]);
+  });
+
   test('waits for as many persons as are needed', async () => {
     const { wait, say, jobOf, lamp, open, queue, ...approvals } = await home({ persons: 2 });
     const { job_id: id } = await wait();

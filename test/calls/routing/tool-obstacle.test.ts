@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { makePeer, RemoteToolsFake, toolOf } from '../../tools/registry/remote-tools-fake.ts';
 import { codeOf, makePipeline, makeTool, owner } from '../pipeline-fixture.ts';
 
 function makeHome(capabilities: readonly string[] = []) {
@@ -35,6 +36,13 @@ describe('what keeps a tool from running', () => {
     expect(obstacleTo(tool)).toBe(reason);
     const answer = await pipeline.call({ principal: owner, tool: 'needy', params: {} });
     expect(['NO_CAPABLE_NODE', 'DEVICE_UNREACHABLE']).toContain(codeOf(answer));
+  });
+
+  test('is told of each hub by its name', () => {
+    const tool = toolOf(['hub-2', 'hub-3'], { requires: { gpu: true } });
+    const peers = [makePeer('hub-2', { name: 'attic' }), makePeer('hub-3', { isReachable: false, name: 'garage' })];
+    const { pipeline } = makePipeline({ remote: new RemoteToolsFake([tool]), mesh: { peers: () => peers } });
+    expect(pipeline.obstacleTo(tool)).toBe('no hub can run it: attic has no GPU; garage is not reachable');
   });
 
   test('is the obstacle of a tool that it calls, or that there is none, however deep', () => {
