@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 import { withoutNeedlessNames } from './bundle-names.ts';
+import { patchedMatter } from './matter-patches.ts';
 
 export const ROOT = new URL('..', import.meta.url).pathname;
 
@@ -20,6 +21,8 @@ interface BundleOptions {
   readonly name: string;
   /** From there to the root of the release, unless that is one level above. */
   readonly wayToRoot?: string;
+  /** False for a program that is measured with matter.js as it is. */
+  readonly isMatterPatched?: boolean;
 }
 
 /**
@@ -53,7 +56,7 @@ const withoutBun: Plugin = {
 };
 
 /** Bundles a program for the pinned Node; what is imported on demand becomes a chunk of its own. */
-export async function bundle({ entry, outDir, name, wayToRoot = '..' }: BundleOptions): Promise<void> {
+export async function bundle({ entry, outDir, name, wayToRoot = '..', isMatterPatched = true }: BundleOptions): Promise<void> {
   const { metafile } = await build({
     absWorkingDir: ROOT,
     entryPoints: [{ in: entry, out: name }],
@@ -73,7 +76,7 @@ export async function bundle({ entry, outDir, name, wayToRoot = '..' }: BundleOp
     minifySyntax: true,
     external: [...BESIDE_THE_BUNDLE],
     banner: { js: "import { createRequire as atmoCreateRequire } from 'node:module'; const require = atmoCreateRequire(import.meta.url);" },
-    plugins: [ourModules(wayToRoot), withoutBun],
+    plugins: [ourModules(wayToRoot), withoutBun, ...(isMatterPatched ? [patchedMatter] : [])],
     metafile: true,
     logLevel: 'warning',
   });

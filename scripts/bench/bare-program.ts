@@ -12,7 +12,7 @@ export class BareProgram implements AsyncDisposable {
     this.process = process;
   }
 
-  /** `dir` keeps its fabric and log. The bundle is made as the hub's is. */
+  /** `dir` keeps its fabric and log. The bundle is made as the hub's is, but for the patches of matter.js. */
   static async start(dir: string): Promise<BareProgram> {
     return new BareProgram(
       await MeasuredProgram.start({
@@ -24,7 +24,12 @@ export class BareProgram implements AsyncDisposable {
   }
 
   static build(): Promise<void> {
-    return bundle({ entry: 'scripts/bench/bare-controller.ts', outDir: join(ROOT, '.run/bench'), name: 'bare-controller' });
+    return bundle({
+      entry: 'scripts/bench/bare-controller.ts',
+      outDir: join(ROOT, '.run/bench'),
+      name: 'bare-controller',
+      isMatterPatched: false,
+    });
   }
 
   /** Answers the id of the new peer. */

@@ -1,3 +1,4 @@
+import { blake3 } from '@noble/hashes/blake3.js';
 import { expect, test } from 'vitest';
 import { blake3Hex, sha256Hex } from '../../src/codec/hashes.ts';
 
@@ -16,4 +17,11 @@ test('BLAKE3 of "abc" is the published value', () => {
 test('text is hashed as UTF-8', () => {
   expect(sha256Hex('ä')).not.toBe(sha256Hex('\u00e4\u0000'));
   expect(sha256Hex('ä')).toBe(sha256Hex(Buffer.from([0xc3, 0xa4]).toString('utf8')));
+});
+
+test('BLAKE3 of a text is the same however often and among however many others it is asked for', () => {
+  const texts = Array.from({ length: 200 }, (_, index) => `text ${index} `.repeat(index * 3));
+  for (const text of [...texts, ...texts.toReversed(), ...texts]) {
+    expect(blake3Hex(text)).toBe(Buffer.from(blake3(Buffer.from(text, 'utf8'))).toString('hex'));
+  }
 });

@@ -42,7 +42,11 @@ type SteppedDevice = Pick<CompiledDevice, 'tools' | 'values' | 'live'>;
  * the hub does not know may change its whole cluster.
  */
 export function outcomeOf(step: DeviceStep, device: SteppedDevice, fresh?: LiveValues): StepOutcome {
-  const changes = changesOfStep(step, device, fresh);
+  return outcomeOfChanges(step, changesOfStep(step, device, fresh));
+}
+
+/** Returns the outcome of a command or write that makes these changes. */
+export function outcomeOfChanges(step: DeviceStep, changes: readonly ValueChange[]): StepOutcome {
   const values = Object.fromEntries(changes.flatMap((change): [string, Json][] => namedValue(change, step)));
   const unforeseen = [...new Set(changes.map(({ value }) => value.name))].filter((name) => !Object.hasOwn(values, name));
   return { ...(Object.keys(values).length > 0 && { values }), ...(unforeseen.length > 0 && { unforeseen }) };

@@ -7,7 +7,7 @@ import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../..
 import { plain } from '../../core/untrusted-text.ts';
 import type { CompiledValue, LiveValues } from '../compile/cluster-view.ts';
 import type { CompiledDevice, DevicePlan, DeviceStep, DeviceTool } from '../compile/compiled-device.ts';
-import { changesOfStep, elementOf, outcomeOf } from '../compile/step-outcome.ts';
+import { changesOfStep, elementOf, outcomeOf, outcomeOfChanges } from '../compile/step-outcome.ts';
 import { propertiesOf } from '../values/converter.ts';
 import { inCallerUnit, type TemperatureUnit, unitOf } from '../values/temperature-unit.ts';
 
@@ -43,10 +43,9 @@ function outcomeAfter(
   compiled: CompiledDevice,
   { left, fresh }: { readonly left: Map<string, Json | undefined>; readonly fresh: LiveValues },
 ) {
-  const outcome = outcomeOf(step, compiled, fresh);
   const changes = changesOfStep(step, compiled, fresh);
   for (const { value, raw } of changes) left.set(`${value.endpoint}/${value.cluster}/${value.attribute}`, raw);
-  return outcome;
+  return outcomeOfChanges(step, changes);
 }
 
 /** Maximum number of values that an error message names. The error's details contain all of them. */

@@ -1,0 +1,150 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { build } from 'esbuild';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ROOT } from '../../scripts/bundle.ts';
+import { MATTER_PATCHES, patched, patchedMatter } from '../../scripts/matter-patches.ts';
+
+const MODULES = join(ROOT, 'node_modules/@matter');
+const ENTRY = `
+  export { DataWriter } from '${MODULES}/general/dist/esm/util/DataWriter.js';
+  export { Semaphore } from '${MODULES}/general/dist/esm/util/Semaphore.js';
+  export { Logger } from '${MODULES}/general/dist/esm/log/Logger.js';
+  export { LogFormat } from '${MODULES}/general/dist/esm/log/LogFormat.js';
+  export { Diagnostic } from '${MODULES}/general/dist/esm/log/Diagnostic.js';
+  export { Message } from '${MODULES}/protocol/dist/esm/codec/MessageCodec.js';
+  export { TlvCodec } from '${MODULES}/types/dist/esm/tlv/TlvCodec.js';
+  export { DataReader } from '${MODULES}/general/dist/esm/util/DataReader.js';
+`;
+
+/** Level of warnings in matter.js. */
+const WARNINGS = 3;
+
+// The parts of matter.js that the tests use, with and without patches.
+interface Modules {
+  readonly DataWriter: new (endian: string) => Writer;
+  readonly DataReader: new (bytes: Uint8Array, endian: string) => object;
+  readonly TlvCodec: { writeTag(writer: Writer, type: object, tag?: object): void; readTagType(reader: object): object };
+  readonly Message: { diagnosticsOf(context: object, message: object, log?: object): unknown };
+  readonly Logger: { level: number };
+  readonly LogFormat: (name: string) => (message: unknown) => string;
+  readonly Diagnostic: { message(message: object): unknown };
+  readonly Semaphore: new (scope: string, concurrency: number) => { obtainSlot(abort?: AbortSignal): Promise<{ close(): void }> };
+}
+
+type Writer = Record<string, (value: unknown) => void> & { toByteArray(): Uint8Array };
+
+describe('a patch of matter.js', () => {
+  let folder: string;
+  let plain: Modules;
+  let spared: Modules;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(ROOT, '.run/matter-patches-'));
+    const load = async (name: string, isPatched: boolean) => {
+      const outfile = join(folder, `${name}.mjs`);
+      await build({
+        stdin: { contents: ENTRY, resolveDir: ROOT },
+        ...{ outfile, bundle: true, platform: 'node', format: 'esm', logLevel: 'error' },
+        plugins: isPatched ? [patchedMatter] : [],
+      });
+      const modules = (await import(pathToFileURL(outfile).href)) as Modules;
+      modules.Logger.level = WARNINGS;
+      return modules;
+    };
+    [plain, spared] = await Promise.all([load('plain', false), load('spared', true)]);
+  }, 60_000);
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  test('fits the installed matter.js, and changes each file that it names', () => {
+    expect(MATTER_PATCHES.length).toBeGreaterThan(5);
+    for (const patch of MATTER_PATCHES) {
+      const text = readFileSync(join(ROOT, 'node_modules', patch.file), 'utf8');
+      expect(patched(patch, text)).not.toBe(text);
+      expect(() => patched(patch, `${text}\n`)).toThrow('make the patch anew, or leave it out');
+    }
+  });
+
+  test('writes the same bytes', () => {
+    const integers = fc.constantFrom('writeUInt8', 'writeUInt16', 'writeUInt32', 'writeInt8', 'writeInt16', 'writeInt32');
+    const writes = fc.oneof(
+      fc.tuple(integers, fc.oneof(fc.integer(), fc.maxSafeInteger(), fc.bigInt(-(2n ** 40n), 2n ** 40n))),
+      fc.tuple(fc.constantFrom('writeUInt64', 'writeInt64'), fc.bigInt(-(2n ** 63n), 2n ** 64n)),
+      fc.tuple(fc.constantFrom('writeFloat', 'writeDouble'), fc.double()),
+      fc.tuple(fc.constant('writeByteArray'), fc.uint8Array({ maxLength: 300 })),
+    );
+    const written = ({ DataWriter }: Modules, endian: string, all: readonly (readonly [string, unknown])[]) => {
+      const writer = new DataWriter(endian);
+      for (const [method, value] of all) writer[method]?.(value);
+      return Buffer.from(writer.toByteArray()).toString('hex');
+    };
+    const runs = fc.property(fc.constantFrom('little', 'big'), fc.array(writes, { maxLength: 40 }), (endian, all) => {
+      expect(written(spared, endian, all)).toBe(written(plain, endian, all));
+    });
+    fc.assert(runs, { numRuns: 300 });
+  });
+
+  test('writes and reads the same tags of TLV', () => {
+    const types = [0, 4, 12, 16].map((type) => ({ type, length: 1 })).concat([{ type: 8, value: true } as never, { type: 21 } as never]);
+    const tags = [
+      undefined,
+      { id: 3 },
+      { profile: 0, id: 5 },
+      { profile: 0, id: 70_000 },
+      { profile: 9, id: 5 },
+      { profile: 9, id: 70_000 },
+    ];
+    for (const type of types) {
+      for (const tag of tags) {
+        const bytes = [plain, spared].map(({ DataWriter, TlvCodec }) => {
+          const writer = new DataWriter('little');
+          TlvCodec.writeTag(writer, type, tag);
+          return writer.toByteArray();
+        });
+        expect(bytes[1]).toEqual(bytes[0]);
+        const read = ({ DataReader, TlvCodec }: Modules) => {
+          try {
+            return TlvCodec.readTagType(new DataReader(bytes[0] ?? new Uint8Array(), 'little'));
+          } catch (error) {
+            return String(error);
+          }
+        };
+        expect(read(spared)).toEqual(read(plain));
+      }
+    }
+  });
+
+  test('logs a message in the same words, if it is logged', () => {
+    const message = {
+      packetHeader: { messageId: 77, hasPrivacyEnhancements: false },
+      payloadHeader: { messageType: 2, protocolId: 1, ackedMessageId: 12, requiresAck: true },
+      payload: new Uint8Array([1, 2, 3]),
+    };
+    const text = ({ Message, LogFormat, Diagnostic }: Modules) =>
+      LogFormat('plain')(
+        Diagnostic.message({
+          ...{ now: new Date(0), level: 1, facility: 'MessageExchange', prefix: '' },
+          values: ['Message', Message.diagnosticsOf({ via: 'x' }, message, { for: 'test', duplicate: true })],
+        }),
+      );
+    expect(text(spared)).toBe(text(plain));
+    expect(text(plain)).toContain('010203');
+  });
+
+  test('gives a slot at once where one is free, and lets a caller who leaves out of the queue', async () => {
+    for (const { Semaphore } of [plain, spared]) {
+      const semaphore = new Semaphore('test', 1);
+      const first = await semaphore.obtainSlot();
+      const caller = new AbortController();
+      const left = semaphore.obtainSlot(caller.signal);
+      const next = semaphore.obtainSlot();
+      caller.abort();
+      await expect(left).rejects.toThrow();
+      first.close();
+      (await next).close();
+      await expect(semaphore.obtainSlot(AbortSignal.abort())).rejects.toThrow();
+    }
+  });
+});
