@@ -2,6 +2,7 @@ import { IdempotencyStore } from '../../src/calls/idempotency-store.ts';
 import { JobStore } from '../../src/calls/jobs/job-store.ts';
 import { CallPipeline } from '../../src/calls/pipeline.ts';
 import { systemClock } from '../../src/core/clock.ts';
+import { DeviceAttention } from '../../src/core/devices/device-attention.ts';
 import { NO_DEVICES } from '../../src/core/devices/device-directory.ts';
 import { NO_HOME_NAMES } from '../../src/core/devices/device-names.ts';
 import type { ReadingStore } from '../../src/core/devices/sensor-readings.ts';
@@ -83,6 +84,7 @@ export function benchDoor({ events, readings, store, tools: own = [], audit }: D
       entities: new LexicalEntitySearch(),
       homeNames: NO_HOME_NAMES,
       directory: NO_DEVICES,
+      attention: new DeviceAttention(clock),
       readings,
       authenticator: { authenticate: async () => ({ principal: owner }), isStillValid: () => true },
       metrics: new MetricRegistry(),

@@ -10,8 +10,11 @@ export interface Clock {
    * sleeps; timers do not. Its zero point is arbitrary, so only differences are meaningful.
    */
   monotonic(): number;
-  /** Calls `callback` once after `delayMs`; the returned function cancels it. Timers do not keep the process alive. */
-  after(delayMs: number, callback: () => void): () => void;
+  /**
+   * Calls `callback` once after `delayMs`; the returned function cancels it. Timers do not keep the process alive. A timer with slack may
+   * come up to `slackMs` early, together with others, so that the processor wakes once for all of them.
+   */
+  after(delayMs: number, callback: () => void, slackMs?: number): () => void;
 }
 
 /** Longest delay of a timer of Node, about 25 days. A timer with a longer one would end at once. */
@@ -49,11 +52,24 @@ export function sleeplessMs({ wallMs, awakeMs, uptimeMs }: MachineClocks): () =>
   };
 }
 
+/**
+ * Returns the delay of a timer that may come up to `slackMs` early. It ends at a multiple of the largest power of two seconds that is
+ * within the slack: multiples of a larger one are multiples of all smaller ones, so timers with different slacks end together.
+ */
+export function sharedDelayMs(nowMs: number, delayMs: number, slackMs: number): number {
+  if (slackMs < 1_000) return delayMs;
+  const stepMs = 1_000 * 2 ** Math.floor(Math.log2(slackMs / 1_000));
+  return Math.floor((nowMs + delayMs) / stepMs) * stepMs - nowMs;
+}
+
+/** Slack of work that is repeated, as a part of its period. */
+const REPEAT_SLACK = 0.1;
+
 /** The clock of the machine. CLOCK_MONOTONIC, which Node reads, leaves out the time in which the machine sleeps (clock_gettime(2)). */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: sleeplessMs({ wallMs: () => Date.now(), awakeMs: () => performance.now(), uptimeMs: () => uptime() * 1_000 }),
-  after(delayMs, callback) {
+  after(delayMs, callback, slackMs = 0) {
     let timer: NodeJS.Timeout;
     const wait = (restMs: number): void => {
       timer = setTimeout(
@@ -62,7 +78,7 @@ export const systemClock: Clock = {
       );
       timer.unref();
     };
-    wait(delayMs);
+    wait(sharedDelayMs(performance.now(), delayMs, slackMs));
     return () => clearTimeout(timer);
   },
 };
@@ -132,14 +148,15 @@ export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promi
   });
 }
 
-/** Runs `work` after each period of `periodMs`; the returned function stops it. */
+/** Runs `work` after each period of `periodMs`, or up to a tenth of it early; the returned function stops it. */
 export function repeat(clock: Clock, periodMs: number, work: () => void): () => void {
   let cancel = () => {};
   const wait = () => {
-    cancel = clock.after(periodMs, () => {
+    const run = () => {
       work();
       wait();
-    });
+    };
+    cancel = clock.after(periodMs, run, periodMs * REPEAT_SLACK);
   };
   wait();
   return () => cancel();

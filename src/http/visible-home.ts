@@ -1,4 +1,5 @@
 import type { Authorizer, Principal } from '../core/auth/principal.ts';
+import type { DeviceAttention } from '../core/devices/device-attention.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { Device } from '../core/devices/device-model.ts';
 import { type HomeNames, libraryType } from '../core/devices/device-names.ts';
@@ -25,11 +26,12 @@ interface VisibleHomeCollaborators {
   readonly authorizer: Authorizer;
   /** The other hubs of the mesh. */
   readonly mesh: Pick<MeshView, 'peers'>;
+  readonly attention: Pick<DeviceAttention, 'look'>;
   /** Aliases of devices and areas. */
   readonly homeNames: HomeNames;
 }
 
-/** The devices and readings that a caller may see. All others are missing from lists, errors and suggestions. */
+/** The devices and readings that a caller may see, who thereby looks at them. All others are missing from lists, errors and suggestions. */
 export class VisibleHome {
   readonly names: HomeNames;
   readonly #parts: VisibleHomeCollaborators;
@@ -54,6 +56,7 @@ export class VisibleHome {
   }
 
   devices(principal: Principal): readonly Device[] {
+    this.#parts.attention.look('all');
     const view = callerView(principal, this.#parts.authorizer);
     return this.#parts.directory.list().filter((device) => canSeeDevice(device.id, view));
   }
@@ -63,8 +66,9 @@ export class VisibleHome {
     const devices = this.#parts.directory.list();
     const id = resolveDevice(text, withAliases(devices, this.names), callerView(principal, this.#parts.authorizer));
     const device = devices.find((candidate) => candidate.id === id);
-    if (device) return device;
-    throw new AtmoError('DEVICE_NOT_FOUND', `There is no device ${id} any more`);
+    if (!device) throw new AtmoError('DEVICE_NOT_FOUND', `There is no device ${id} any more`);
+    this.#parts.attention.look(id);
+    return device;
   }
 
   /** Returns the id of a device. A device of this hub takes precedence over devices of other hubs. Throws the same errors as `device`. */

@@ -89,6 +89,9 @@ export async function openAutomations(
     validator,
     mesh,
   });
+  infrastructure.attention.addUser((device) =>
+    runner.directory.referringTexts().some(({ content }) => JSON.stringify(content).includes(device)),
+  );
   const check: CheckPorts = {
     clock,
     timeZone,

@@ -9,6 +9,7 @@ import type { AuthorizationServer } from '../core/auth/oauth.ts';
 import type { PeopleDirectory, SignInService } from '../core/auth/people.ts';
 import type { Authenticator, Authorizer, Principal } from '../core/auth/principal.ts';
 import type { HubContext } from '../core/context.ts';
+import type { DeviceAttention } from '../core/devices/device-attention.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { HomeNames } from '../core/devices/device-names.ts';
 import type { ReadingStore } from '../core/devices/sensor-readings.ts';
@@ -81,6 +82,7 @@ export interface HttpApiCollaborators extends Pick<HubContext, 'clock' | 'logger
   /** Knows which tools were registered while the hub ran, when, and by whom. */
   readonly registrations: Pick<ToolRegistrar, 'record' | 'isManagedBy'>;
   readonly directory: DeviceDirectory;
+  readonly attention: DeviceAttention;
   readonly readings: ReadingStore;
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
@@ -142,9 +144,12 @@ export class HttpApi implements Service {
     this.#address = options;
     this.#port = options.port;
     this.#feed = new EventFeed(events, clock);
+    // An open page follows the events.
+    collaborators.attention.addUser(() => this.#feed.listenerCount > 0);
     this.#remote = new RemoteEventStreams({ events: mesh.events, clock });
     this.#home = new VisibleHome({
       directory: collaborators.directory,
+      attention: collaborators.attention,
       readings: collaborators.readings,
       authorizer: collaborators.authorizer,
       homeNames: collaborators.homeNames,
@@ -382,7 +387,7 @@ export function openHttp(
   services: ToolServices,
   { config, health, meshDrops, registrations, openListener }: HttpInputs,
 ): HttpApi {
-  const { auth, directory, homeNames, problems } = infrastructure;
+  const { auth, directory, attention, homeNames, problems } = infrastructure;
   const options = listenOptions(config, openListener);
   if (config.http.tls.acme && !options.tls) problems.raise('http.tls.acme', UNSERVED_NAME);
   return new HttpApi(
@@ -397,6 +402,7 @@ export function openHttp(
       capabilities: services.capabilities,
       registrations,
       directory,
+      attention,
       homeNames,
       readings: infrastructure.readings,
       events: infrastructure.events,

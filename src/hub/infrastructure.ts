@@ -1,5 +1,6 @@
 import type { MeshPorts } from '../calls/mesh-ports.ts';
 import type { HubContext } from '../core/context.ts';
+import { DeviceAttention } from '../core/devices/device-attention.ts';
 import { CombinedDirectory, type DeviceDirectory, NO_DEVICES } from '../core/devices/device-directory.ts';
 import type { BridgingDeviceSource } from '../core/devices/matter-bridge.ts';
 import { EventBus } from '../core/events.ts';
@@ -28,6 +29,7 @@ export interface Infrastructure extends Pick<HubContext, 'clock' | 'logger' | 'e
   readonly readings: HistoryStore;
   /** The Matter devices; undefined if Matter is off. */
   readonly matter: BridgingDeviceSource | undefined;
+  readonly attention: DeviceAttention;
   readonly directory: DeviceDirectory;
   /** The types and areas of the devices of this hub. */
   readonly deviceGroups: LocalDeviceGroups;
@@ -75,9 +77,11 @@ export async function openInfrastructure(
   const readings = new HistoryStore(storageServices, { ...places, retentionMs });
   await stack.start(readings);
   const takenOf = acceptedTextsInStore(store, config.stateDir);
+  const attention = new DeviceAttention(clock);
   const matter = await openMatter(
     {
       clock,
+      attention,
       logger,
       events,
       problems,
@@ -114,6 +118,7 @@ export async function openInfrastructure(
     store,
     readings,
     matter,
+    attention,
     directory: devices,
     deviceGroups,
     boardDevices,
@@ -126,12 +131,13 @@ export async function openInfrastructure(
 
 interface MatterCollaborators extends StorageServices {
   readonly store: StateStore;
+  readonly attention: DeviceAttention;
   readonly takenOf: (path: string) => AcceptedText;
 }
 
 /** Opens Matter. If Matter is off, returns undefined and does not load Matter's code, which saves 100 MB of memory. */
 const openMatterFabric: OpenMatter = async (
-  { clock, logger, store, takenOf, problems, fileAnchors },
+  { clock, logger, store, attention, takenOf, problems, fileAnchors },
   { isEnabled, ...matter },
   stateDir,
 ) => {
@@ -139,7 +145,7 @@ const openMatterFabric: OpenMatter = async (
   const { openMatterController } = await import('../matter/matter-controller.ts');
   const anchor = fileAnchors.of('matter/hub/storage.db');
   return openMatterController(
-    { clock, logger: logger.child({ module: 'matter' }), store, takenOf, problems, anchor },
+    { clock, logger: logger.child({ module: 'matter' }), store, attention, takenOf, problems, anchor },
     { stateDir, ...matter },
   );
 };

@@ -2,6 +2,7 @@ import './matter-platform.ts';
 import { networkInterfaces } from 'node:os';
 import { Crypto } from '@matter/main';
 import type { AttestationPolicy, DeviceAdministration } from '../core/devices/device-administration.ts';
+import type { DeviceAttention } from '../core/devices/device-attention.ts';
 import type { DeviceAccess, DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { BridgeNodes, BridgingDeviceSource } from '../core/devices/matter-bridge.ts';
 import { AtmoError } from '../core/errors.ts';
@@ -37,7 +38,15 @@ export interface MatterSettings {
  * was never valid before. Throws SERVICE_UNAVAILABLE if the network interface is missing.
  */
 export async function openMatterController(
-  { takenOf, clock, logger, problems, anchor, store }: MatterControllerCollaborators & { readonly takenOf: (path: string) => AcceptedText },
+  {
+    takenOf,
+    clock,
+    logger,
+    problems,
+    anchor,
+    store,
+    attention,
+  }: MatterControllerCollaborators & { readonly takenOf: (path: string) => AcceptedText },
   settings: MatterSettings,
 ): Promise<MatterController> {
   const { stateDir, isBleEnabled, clusterModelsDir } = settings;
@@ -47,10 +56,11 @@ export async function openMatterController(
   keep();
   reportStaleFolder({ logger, problems }, { path: clusterModelsDir, faults });
   const node = present({ stateDir, clusters: contents, interface: settings.interface, ble });
-  return new MatterController({ clock, logger, problems, anchor, store }, node, settings);
+  return new MatterController({ clock, logger, problems, anchor, store, attention }, node, settings);
 }
 
 interface MatterControllerCollaborators extends MatterNodeCollaborators {
+  readonly attention: DeviceAttention;
   readonly store: KeyValueStore;
 }
 
@@ -68,11 +78,11 @@ class MatterController implements BridgingDeviceSource {
     node: MatterNodeOptions,
     { attestation, updatesDir, stateDir }: MatterSettings,
   ) {
-    const { clock, logger, store, problems, anchor } = collaborators;
+    const { clock, logger, store, problems, anchor, attention } = collaborators;
     const matter = new MatterNode({ logger, clock, problems, anchor }, node);
     const commissionings = new CommissioningStore({ store, clock });
     const joiningDetailsOf = (nodeId: string) => commissionings.list().find((entry) => entry.nodeId === nodeId);
-    const devices = new MatterDevices({ matterNode: matter, store, clock, logger, joiningDetailsOf });
+    const devices = new MatterDevices({ matterNode: matter, attention, store, clock, logger, joiningDetailsOf });
     const credentials = new CredentialSetStore({ store });
     const passcodes = new Set<number>();
     const commissioner = new Commissioner(

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { sleeplessMs, systemClock } from '../../src/core/clock.ts';
+import { sharedDelayMs, sleeplessMs, systemClock } from '../../src/core/clock.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -67,5 +67,30 @@ describe('the time that passes on a machine', () => {
       expect(passedMs() - startMs).toBe(3_600_000);
     }
     expect(at.reads).toBe(reads + 3);
+  });
+});
+
+describe('the delay of a timer with slack', () => {
+  const endMs = (nowMs: number, delayMs: number, slackMs: number) => nowMs + sharedDelayMs(nowMs, delayMs, slackMs);
+
+  test('ends with those of others, early by less than the slack, and never late', () => {
+    for (const nowMs of [0, 123, 4_567.8, 59_999]) {
+      expect(endMs(nowMs, 60_000, 6_000) % 4_000).toBeCloseTo(0);
+      expect(endMs(nowMs, 10_000, 1_000) % 1_000).toBeCloseTo(0);
+      const earlyMs = 60_000 - sharedDelayMs(nowMs, 60_000, 6_000);
+      expect(earlyMs).toBeGreaterThanOrEqual(0);
+      expect(earlyMs).toBeLessThan(6_000);
+    }
+  });
+
+  test('repeats without drift, although each timer of Node comes a little late', () => {
+    let nowMs = 60_000;
+    for (let round = 0; round < 100; round++) nowMs = endMs(nowMs, 60_000, 6_000) + 3;
+    expect(nowMs).toBe(101 * 60_000 + 3);
+  });
+
+  test('is exact with less slack than a second', () => {
+    expect(sharedDelayMs(123.4, 4_500, 0)).toBe(4_500);
+    expect(sharedDelayMs(123.4, 5_000, 500)).toBe(5_000);
   });
 });

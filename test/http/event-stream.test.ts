@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { RemoteEvents } from '../../src/calls/mesh-ports.ts';
 import type { Authenticator, Principal } from '../../src/core/auth/principal.ts';
+import { DeviceAttention } from '../../src/core/devices/device-attention.ts';
 import { NO_HOME_NAMES } from '../../src/core/devices/device-names.ts';
 import type { Peer } from '../../src/core/mesh-view.ts';
 import { EventFeed, RemoteEventStreams } from '../../src/http/event-feed.ts';
@@ -25,6 +26,7 @@ function makeStream(principalOf: (token: string) => Principal = () => owner, sub
     directory: new MemoryDirectory(),
     readings: new MemoryReadings(),
     authorizer,
+    attention: new DeviceAttention(clock),
     mesh: NO_OTHERS.view,
     homeNames: NO_HOME_NAMES,
   });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Person } from '../../src/core/auth/people.ts';
 import type { Principal } from '../../src/core/auth/principal.ts';
+import { DeviceAttention } from '../../src/core/devices/device-attention.ts';
 import { NO_HOME_NAMES } from '../../src/core/devices/device-names.ts';
 import { EVENT_TYPES, type EventType, type HubEvent } from '../../src/core/events.ts';
 import type { JsonObject } from '../../src/core/json.ts';
@@ -12,12 +13,13 @@ import { MemoryDirectory, MemoryReadings } from './http-fixture.ts';
 const PERSONS: readonly Person[] = ['owner', 'ann', 'bob'].map((name) => ({ name, title: name, role: 'adult', limits: {} }));
 
 function makeAudience() {
-  const { registry, jobs, collaborators } = makePipeline();
+  const { clock, registry, jobs, collaborators } = makePipeline();
   const { authorizer } = collaborators;
   const home = new VisibleHome({
     directory: new MemoryDirectory(),
     readings: new MemoryReadings(),
     authorizer,
+    attention: new DeviceAttention(clock),
     mesh: NO_OTHERS.view,
     homeNames: NO_HOME_NAMES,
   });

@@ -2,6 +2,7 @@ import { type MeshPorts, MeshProxy } from '../../src/calls/mesh-ports.ts';
 import type { PipelineOptions, ToolFeatures } from '../../src/calls/pipeline-context.ts';
 import type { ApprovalQueue } from '../../src/core/auth/approvals.ts';
 import type { Authenticator, Principal } from '../../src/core/auth/principal.ts';
+import { DeviceAttention } from '../../src/core/devices/device-attention.ts';
 import type { DeviceDirectory } from '../../src/core/devices/device-directory.ts';
 import type { Device, DeviceDescription } from '../../src/core/devices/device-model.ts';
 import { NO_HOME_NAMES } from '../../src/core/devices/device-names.ts';
@@ -151,6 +152,7 @@ export function makeHttpApi(
       capabilities,
       pipeline: setup.pipeline,
       directory,
+      attention: new DeviceAttention(setup.clock),
       readings,
       authenticator: authenticatorOf({ [AGENT_TOKEN]: agent('sensor:read') }),
       metrics,

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
+import { DeviceAttention } from '../../src/core/devices/device-attention.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import { MatterDevices } from '../../src/matter/devices/matter-devices.ts';
 import type { StateStore } from '../../src/storage/state-store.ts';
@@ -122,7 +123,13 @@ describe('a hub that dies while it commissions', () => {
     await store.start();
     hub = new CommissioningHub({ stateDir: join(dir, 'hub', 'matter'), store, discoveryTimeoutMs: 5_000 });
     await hub.start();
-    devices = new MatterDevices({ matterNode: hub.node, store: new MemoryStore(), clock: systemClock, logger: silentLogger });
+    devices = new MatterDevices({
+      matterNode: hub.node,
+      attention: new DeviceAttention(systemClock),
+      store: new MemoryStore(),
+      clock: systemClock,
+      logger: silentLogger,
+    });
     await devices.start();
     await expect
       .poll(() => store.entries('commissioning').filter(({ value }) => !JSON.stringify(value).includes('"fault"')), { timeout: 90_000 })

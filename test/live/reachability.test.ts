@@ -41,6 +41,18 @@ async function attempt(): Promise<{ readonly end: string; readonly ms: number }>
   return { end, ms: performance.now() - startedMs };
 }
 
+describe('a device that nobody has looked at or called', () => {
+  test('is known to be away within 60 s of the loss of its link', async () => {
+    await lamp.linkDown();
+    try {
+      expect(await is('unreachable', 60_000)).toBeLessThan(60_000);
+    } finally {
+      await lamp.linkUp();
+    }
+    await is('reachable', 30_000);
+  }, 120_000);
+});
+
 describe('a device whose power is cut', () => {
   test('fails each call within 5 s, the second and third too, and is unreachable within 15 s', async () => {
     await lamp.powerOff();
@@ -81,8 +93,9 @@ describe('a device whose power is cut', () => {
 });
 
 describe('a device whose link drops', () => {
-  test('idle, is known to be away within 15 s and back within 5 s', async () => {
+  test('while somebody looks at it, is known to be away within 15 s and back within 5 s', async () => {
     await is('reachable', 5_000);
+    hub.attention.look('all');
     await lamp.linkDown();
     try {
       expect(await is('unreachable', 15_500)).toBeLessThan(15_500);

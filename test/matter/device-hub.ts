@@ -2,6 +2,7 @@ import '../../src/matter/matter-platform.ts';
 import { join } from 'node:path';
 import { Seconds } from '@matter/main';
 import { systemClock } from '../../src/core/clock.ts';
+import { DeviceAttention } from '../../src/core/devices/device-attention.ts';
 import type { Device } from '../../src/core/devices/device-model.ts';
 import { HubProblems } from '../../src/core/health.ts';
 import { createLogger, type Logger } from '../../src/core/logger.ts';
@@ -16,6 +17,7 @@ export class DeviceHub implements AsyncDisposable {
   readonly node: MatterNode;
   readonly devices: MatterDevices;
   readonly store: MemoryStore;
+  readonly attention = new DeviceAttention(systemClock);
 
   constructor(dir: string, options: Partial<MatterNodeOptions> & { readonly store?: MemoryStore; readonly logger?: Logger } = {}) {
     const { store, logger = createLogger('error'), ...nodeOptions } = options;
@@ -24,7 +26,13 @@ export class DeviceHub implements AsyncDisposable {
       { logger, clock: systemClock, problems: new HubProblems(), anchor: NO_ANCHOR },
       { stateDir: join(dir, 'hub'), interface: 'eth0', ...nodeOptions },
     );
-    this.devices = new MatterDevices({ matterNode: this.node, store: this.store, clock: systemClock, logger });
+    this.devices = new MatterDevices({
+      matterNode: this.node,
+      attention: this.attention,
+      store: this.store,
+      clock: systemClock,
+      logger,
+    });
   }
 
   async start(): Promise<void> {

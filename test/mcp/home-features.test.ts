@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Principal } from '../../src/core/auth/principal.ts';
+import { DeviceAttention } from '../../src/core/devices/device-attention.ts';
 import { type AreaNames, type HomeNames, NO_HOME_NAMES } from '../../src/core/devices/device-names.ts';
 import { EventBus } from '../../src/core/events.ts';
 import type { DeviceId, SensorId } from '../../src/core/ids.ts';
@@ -44,7 +45,14 @@ function makeHome() {
   const events = new EventBus('test', clock);
   const directory = new MemoryDirectory();
   const readings = new MemoryReadings();
-  const home = new VisibleHome({ directory, readings, authorizer: listAuthorizer, homeNames: new CalledNames(), mesh: NO_OTHERS.view });
+  const home = new VisibleHome({
+    attention: new DeviceAttention(clock),
+    directory,
+    readings,
+    authorizer: listAuthorizer,
+    homeNames: new CalledNames(),
+    mesh: NO_OTHERS.view,
+  });
   const catalogue = new ToolCatalogue({
     tools: setup.tools,
     authorizer: listAuthorizer,

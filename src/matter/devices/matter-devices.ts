@@ -4,6 +4,7 @@ import type { Endpoint } from '@matter/main';
 import { ChangeNotificationService, type ClientNode, InteractionServer } from '@matter/main/node';
 import { PeerSet } from '@matter/main/protocol';
 import type { RecognisedDevice, ReplacedDevice } from '../../core/devices/device-administration.ts';
+import type { DeviceAttention } from '../../core/devices/device-attention.ts';
 import type {
   DeviceAccess,
   DeviceCallOptions,
@@ -36,6 +37,7 @@ import { CommandReports } from './read-back.ts';
 
 interface MatterDevicesCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'store'> {
   readonly matterNode: MatterNode;
+  readonly attention: DeviceAttention;
   /** Returns the details of a node that is being commissioned; none by default. */
   readonly joiningDetailsOf?: (nodeId: string) => JoiningNodeDetails | undefined;
 }
@@ -167,6 +169,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
   }
 
   read(paths: readonly AttributePath[], options: DeviceCallOptions): Promise<readonly AttributeReading[]> {
+    for (const { device } of paths) this.#parts.attention.noteCall(device);
     return this.#calls.read(paths, options);
   }
 
@@ -175,10 +178,12 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
   }
 
   write(path: AttributePath, value: Json, options: DeviceCallOptions): Promise<void> {
+    this.#parts.attention.noteCall(path.device);
     return this.#calls.write(path, value, options);
   }
 
   invoke(path: CommandPath, fields: JsonObject, options: DeviceCallOptions): Promise<JsonObject | null> {
+    this.#parts.attention.noteCall(path.device);
     return this.#calls.invoke(path, fields, options);
   }
 
@@ -230,6 +235,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
       node,
       clock: this.#parts.clock,
       logger: this.#parts.logger,
+      attention: this.#parts.attention,
       onReachability: (reachability) => this.#emitChanges(node, node.setReachability(reachability)),
       onStructure: () => this.#refresh(node),
       onFresh: () => this.#reports.emitAll(node),

@@ -1,12 +1,14 @@
 import { NetworkClient } from '@matter/main/node';
 import { SustainedSubscription } from '@matter/main/protocol';
 import type { HubContext } from '../../core/context.ts';
+import type { DeviceAttention, LookedAt } from '../../core/devices/device-attention.ts';
 import type { Reachability } from '../../core/devices/device-model.ts';
 import type { NodeDevices } from './node-devices.ts';
-import { AWAKE_POLICY, ReachabilityMonitor, sleepyPolicy } from './reachability.ts';
+import { AWAKE_POLICY, IDLE_POLICY, ReachabilityMonitor, type ReachabilityPolicy, sleepyPolicy } from './reachability.ts';
 
 interface NodeWatchOptions extends Pick<HubContext, 'clock' | 'logger'> {
   readonly node: NodeDevices;
+  readonly attention: Pick<DeviceAttention, 'isOn' | 'onLook'>;
   onReachability(reachability: Reachability): void;
   /** Called when endpoints, clusters or names may have changed. */
   onStructure(): void;
@@ -24,6 +26,8 @@ const STRUCTURE_ATTRIBUTES = new Set(['attributeList', 'acceptedCommandList', 'f
 // The structure is read after each of these delays (in ms): matter.js adds a new endpoint some time after its report, without an event.
 const STRUCTURE_DELAYS_MS = [150, 1_000, 4_000] as const;
 const ANNOUNCEMENT_DELAY_MS = 250;
+/** Device types whose loss is known within 15 s at any time, whether somebody looks or not: nobody may rely on one that is not there. */
+const GUARDED_TYPES: ReadonlySet<string> = new Set(['SmokeCoAlarm', 'WaterLeakDetector', 'WaterFreezeDetector', 'DoorLock', 'WaterValve']);
 // The hub assumes this report interval (in ms) for a sleepy node until a subscription has negotiated one.
 const SLEEPY_INTERVAL_MS = 600_000;
 
@@ -43,7 +47,7 @@ export class NodeWatch {
     this.#options = options;
     this.#monitor = new ReachabilityMonitor({
       clock: options.clock,
-      policy: () => (options.node.isSleepy ? sleepyPolicy(this.#reportIntervalMs()) : AWAKE_POLICY),
+      policy: () => this.#policy(),
       link: options.node.link,
       random: Math.random,
       onChange: (reachability) => this.#onReachability(reachability),
@@ -60,6 +64,7 @@ export class NodeWatch {
     const network = node.node.eventsOf(NetworkClient);
     this.#listen(network.subscriptionAlive, () => this.#confirm());
     this.#listen(network.subscriptionStatusChanged, (isActive: boolean) => this.#onSubscription(isActive));
+    this.#stops.push(this.#options.attention.onLook((devices) => this.#onLook(devices)));
     const { peer } = node.link;
     if (peer !== undefined) {
       this.#listen(peer.sessions.added, () => this.#monitor.noteMessage());
@@ -82,6 +87,7 @@ export class NodeWatch {
     if (isAlive) {
       this.node.answeredMs = this.#options.clock.now();
       this.#monitor.noteMessage();
+      this.#monitor.noteStricterPolicy();
     } else {
       this.#monitor.suspect();
     }
@@ -106,6 +112,19 @@ export class NodeWatch {
       this.#options.onStructure();
       this.#readAfter(rest);
     });
+  }
+
+  #policy(): ReachabilityPolicy {
+    const { node, attention } = this.#options;
+    if (node.isSleepy) return sleepyPolicy(this.#reportIntervalMs());
+    const isStrict = node.known.some(
+      ({ device }) => device.deviceTypes.some((type) => GUARDED_TYPES.has(type)) || attention.isOn(device.id),
+    );
+    return isStrict || this.#monitor.state === 'unknown' ? AWAKE_POLICY : IDLE_POLICY;
+  }
+
+  #onLook(devices: LookedAt): void {
+    if (devices === 'all' || this.node.known.some(({ device }) => device.id === devices)) this.#monitor.noteStricterPolicy();
   }
 
   #runningSubscription(): SustainedSubscription | undefined {
@@ -146,7 +165,7 @@ export class NodeWatch {
     this.#cancelAnnouncement = this.#options.clock.after(ANNOUNCEMENT_DELAY_MS, () => {
       const { link } = this.node;
       if (this.#monitor.state === 'unreachable') void link.reconnect().then(() => this.#monitor.suspect());
-      else if (link.hasMoved()) this.#monitor.suspect();
+      else if (link.hasMoved() || link.hasSaidGoodbye()) this.#monitor.suspect();
     });
   }
 

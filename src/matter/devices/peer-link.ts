@@ -70,6 +70,11 @@ export class PeerLink implements ReachabilityLink {
     if (!this.peer?.hasSession) await this.peer?.disconnect().catch(() => undefined);
   }
 
+  /** Returns whether no announcement of the node counts any more: it said goodbye (RFC 6762 §10.1), or its records have expired. */
+  hasSaidGoodbye(): boolean {
+    return this.peer?.service.addresses.size === 0;
+  }
+
   /** Returns whether the node has moved or restarted: it announces addresses, but not the address that its session uses. */
   hasMoved(): boolean {
     const { peer } = this;

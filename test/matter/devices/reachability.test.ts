@@ -3,6 +3,7 @@ import type { Reachability } from '../../../src/core/devices/device-model.ts';
 import { type SleepFacts, sleeps } from '../../../src/matter/devices/peer-structure.ts';
 import {
   AWAKE_POLICY,
+  IDLE_POLICY,
   type ReachabilityLink,
   ReachabilityMonitor,
   type ReachabilityPolicy,
@@ -62,6 +63,59 @@ async function pass(clock: ManualClock, ms: number): Promise<void> {
     for (let turn = 0; turn < 5; turn++) await Promise.resolve();
   }
 }
+
+describe('a node that receives all the time and that nobody looks at', () => {
+  test('is never probed while its subscription reports every 30 s', async () => {
+    const { clock, link, monitor } = setUp(IDLE_POLICY, 0.5);
+    for (let report = 0; report < 20; report++) {
+      link.answeredMs = clock.now();
+      await pass(clock, 30_000);
+    }
+    expect(link.probes).toBe(0);
+    expect(monitor.state).toBe('reachable');
+  });
+
+  test.each([0, 0.5, 0.99])('is unreachable within 60 s after its loss at any moment (jitter %d)', async (random) => {
+    for (let deathMs = 0; deathMs < 30_000; deathMs += 7_300) {
+      const { clock, link, changes } = setUp(IDLE_POLICY, random);
+      link.answeredMs = clock.now();
+      await pass(clock, 30_000);
+      link.answeredMs = clock.now();
+      await pass(clock, deathMs);
+      link.isThere = false;
+      await pass(clock, 60_000);
+      expect(changes.at(-1)).toEqual(['unreachable', expect.any(Number)]);
+    }
+  });
+
+  test('is probed at once when somebody looks at it after more than ten silent seconds, and its loss is known 4 s later', async () => {
+    let policy = IDLE_POLICY;
+    const { clock, link, monitor } = setUp(() => policy);
+    await pass(clock, 60_000);
+    expect(monitor.state).toBe('reachable');
+    link.isThere = false;
+    await pass(clock, 12_000);
+    policy = AWAKE_POLICY;
+    monitor.noteStricterPolicy();
+    await pass(clock, 4_000);
+    expect(monitor.state).toBe('unreachable');
+  });
+
+  test('is not probed when somebody looks at it just after a message, but within 15 s of it', async () => {
+    let policy = IDLE_POLICY;
+    const { clock, link, monitor } = setUp(() => policy);
+    await pass(clock, 60_000);
+    link.answeredMs = clock.now();
+    link.isThere = false;
+    link.probes = 0;
+    policy = AWAKE_POLICY;
+    monitor.noteStricterPolicy();
+    await pass(clock, 5_000);
+    expect(link.probes).toBe(0);
+    await pass(clock, 10_000);
+    expect(monitor.state).toBe('unreachable');
+  });
+});
 
 describe('a node that receives all the time', () => {
   test('is never probed while it reports by itself', async () => {
