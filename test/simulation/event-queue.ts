@@ -47,7 +47,8 @@ export class EventQueue {
 
   /** Plans an event, not before now. The returned function cancels it. */
   schedule(plan: EventPlan, run: () => void): () => void {
-    const event = { ...plan, dueMs: Math.max(plan.dueMs, this.nowMs), sequence: this.#sequence++, run, isCancelled: false };
+    const { dueMs, owner, kind } = plan;
+    const event = { dueMs: Math.max(dueMs, this.nowMs), sequence: this.#sequence++, owner, kind, run, isCancelled: false };
     this.#push(event);
     return () => {
       event.isCancelled = true;
@@ -105,17 +106,21 @@ export class EventQueue {
     const last = heap.pop();
     if (!last || heap.length === 0) return;
     let index = 0;
-    for (let child = this.#earlierChild(index); child && isBefore(child.event, last); child = this.#earlierChild(index)) {
-      heap[index] = child.event;
-      index = child.index;
+    for (;;) {
+      const child = this.#earlierChild(index);
+      const event = heap[child];
+      if (!event || !isBefore(event, last)) break;
+      heap[index] = event;
+      index = child;
     }
     heap[index] = last;
   }
 
-  #earlierChild(index: number): { readonly index: number; readonly event: SimulatedEvent } | undefined {
-    const [left, right] = [this.#heap[2 * index + 1], this.#heap[2 * index + 2]];
-    if (left && right && isBefore(right, left)) return { index: 2 * index + 2, event: right };
-    return left && { index: 2 * index + 1, event: left };
+  /** The place of the earlier one of the two events below a place, in the heap or after its end. */
+  #earlierChild(index: number): number {
+    const place = 2 * index + 1;
+    const [left, right] = [this.#heap[place], this.#heap[place + 1]];
+    return left && right && isBefore(right, left) ? place + 1 : place;
   }
 }
 

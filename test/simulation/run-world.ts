@@ -1,23 +1,30 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { BrokenInvariant } from './broken-invariant.ts';
 import { World, type WorldFigures, type WorldPlan } from './world.ts';
 import { commandOf, findingText } from './world-plan.ts';
 
 const MEMORY = '/dev/shm';
+/**
+ * The folder of a world by a name that is the same in every process, since errors of a hub name their file, and answers are hashed: the
+ * current folder (proc_pid_cwd(5)).
+ */
+const CURRENT = '/proc/self/cwd';
 const SHOWN_LINES = 200;
 
 type Plan = Omit<WorldPlan, 'folder'>;
 
 /** Runs a world, and prints its figures or what was broken. Returns the exit code of the program. */
-export async function runWorld(plan: Plan): Promise<number> {
+export async function runWorld({ traceFile, ...plan }: Plan): Promise<number> {
+  const trace = traceFile === undefined ? {} : { traceFile: resolve(traceFile) };
   const folder = newFolder();
-  const world = new World({ ...plan, folder });
+  process.chdir(folder);
+  const world = new World({ ...plan, ...trace, folder: CURRENT });
   const startMs = cpuMs();
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   process.on('uncaughtException', (error) => {
     printBroken(crashed(error), world, plan);
-    rmSync(folder, { recursive: true, force: true });
     process.exit(1);
   });
   try {

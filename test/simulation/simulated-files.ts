@@ -78,17 +78,26 @@ function sqlOf(target: unknown, given: readonly unknown[]): string | undefined {
 
 /** Has the disk of a process learn what it syncs and renames. */
 function watchSyncs(): void {
+  const opened = new Map<number, string>();
+  const open = fs.openSync as Call;
+  Reflect.set(fs, 'openSync', (...given: unknown[]) => {
+    const descriptor = open(...given) as number;
+    opened.set(descriptor, String(given[0]));
+    return descriptor;
+  });
   for (const name of SYNCS) {
     const sync = fs[name];
     Reflect.set(fs, name, (descriptor: number) => {
       sync(descriptor);
-      currentProcess()?.disk?.synced(fs.readlinkSync(`/proc/self/fd/${descriptor}`));
+      const path = opened.get(descriptor);
+      if (path !== undefined) currentProcess()?.disk?.synced(path, descriptor);
     });
   }
   const rename = fs.renameSync;
   Reflect.set(fs, 'renameSync', (from: string, to: string) => {
     currentProcess()?.disk?.renames(from, to);
     rename(from, to);
+    for (const [descriptor, path] of opened) if (path === from) opened.set(descriptor, to);
   });
 }
 

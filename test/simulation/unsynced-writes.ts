@@ -1,6 +1,7 @@
 import {
   closeSync,
   existsSync,
+  fstatSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -38,7 +39,8 @@ interface SyncedLog {
  */
 export class UnsyncedWrites {
   readonly #durable = new Map<string, Buffer>();
-  readonly #logs = new Map<string, SyncedLog>();
+  /** Write-ahead logs by their inode, since SQLite has a name of its own for a database. */
+  readonly #logs = new Map<number, SyncedLog>();
   /** Contents of names that were replaced since their folder was synced; undefined for a new name. */
   readonly #replaced = new Map<string, Buffer | undefined>();
 
@@ -47,12 +49,14 @@ export class UnsyncedWrites {
     for (const path of trackedFiles(folder)) this.#durable.set(path, readFileSync(path));
   }
 
-  synced(path: string): void {
-    const found = statSync(path, { throwIfNoEntry: false });
-    if (!found) return;
+  /** The file or folder at a path is synced, which a process may have open. */
+  synced(path: string, descriptor?: number): void {
+    const found = descriptor === undefined ? statSync(path, { throwIfNoEntry: false }) : fstatSync(descriptor);
+    // What has no name any more is gone after a power cut.
+    if (!found || found.nlink === 0) return;
     if (found.isDirectory()) {
       for (const name of this.#replaced.keys()) if (dirname(name) === path) this.#replaced.delete(name);
-    } else if (path.endsWith('-wal')) this.#logs.set(path, logOf(path));
+    } else if (path.endsWith('-wal')) this.#logs.set(found.ino, logOf(path, descriptor));
     else if (isTracked(path)) this.#durable.set(path, readFileSync(path));
   }
 
@@ -88,7 +92,7 @@ export class UnsyncedWrites {
     if (Number(database.prepare('PRAGMA synchronous').get()?.synchronous) >= FULL) return;
     const frameBytes = FRAME_HEADER_BYTES + Number(database.prepare('PRAGMA page_size').get()?.page_size);
     const present = logOf(log);
-    const known = this.#logs.get(log);
+    const known = this.#logs.get(statSync(log).ino);
     const synced = known?.header === present.header ? known.bytes : WAL_HEADER_BYTES;
     const least = Math.max(synced, WAL_HEADER_BYTES + backfilledFrames(`${path}-shm`) * frameBytes);
     if (present.bytes > least && draw.chance(0.7)) truncateSync(log, Math.ceil(draw.between(least, present.bytes)));
@@ -108,12 +112,13 @@ function mixed(old: Buffer, present: Buffer, draw: Draw): Buffer {
   return Buffer.concat(pages);
 }
 
-function logOf(path: string): SyncedLog {
+function logOf(path: string, descriptor?: number): SyncedLog {
+  const opened = descriptor ?? openSync(path, 'r');
   const header = Buffer.alloc(WAL_HEADER_BYTES);
-  const descriptor = openSync(path, 'r');
-  readSync(descriptor, header, 0, WAL_HEADER_BYTES, 0);
-  closeSync(descriptor);
-  return { header: header.toString('hex'), bytes: statSync(path).size };
+  readSync(opened, header, 0, WAL_HEADER_BYTES, 0);
+  const bytes = fstatSync(opened).size;
+  if (descriptor === undefined) closeSync(opened);
+  return { header: header.toString('hex'), bytes };
 }
 
 function backfilledFrames(path: string): number {

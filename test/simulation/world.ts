@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { AtmoError, type ErrorCode } from '../../src/core/errors.ts';
 import type { JsonObject } from '../../src/core/json.ts';
@@ -29,7 +28,7 @@ import { Trace } from './trace.ts';
 import type { ShownPlan } from './world-plan.ts';
 
 export interface WorldPlan extends ShownPlan {
-  /** Folder for the disks of all machines, preferably in memory. It is removed at the end. */
+  /** Folder for the disks of all machines, preferably in memory. */
   readonly folder: string;
   /** File for all lines of the trace. */
   readonly traceFile?: string;
@@ -91,19 +90,15 @@ export class World {
 
   /** Lives for the hours of the plan, then heals and checks everything. Throws BrokenInvariant. */
   async run(): Promise<WorldFigures> {
-    try {
-      await this.#until(this.#form(), PATIENCE_MS);
-      this.#populate();
-      await this.#advance(this.#plan.hours * HOUR_MS);
-      this.isEnding = true;
-      // The last fault may go on for a while, and healing begins after it.
-      while (this.#faults > 0) await this.#advance(MINUTE_MS);
-      await this.#advance(HEALING_MS);
-      await this.#until(this.#checkAll(), PATIENCE_MS);
-      return this.#figures();
-    } finally {
-      rmSync(this.#plan.folder, { recursive: true, force: true });
-    }
+    await this.#until(this.#form(), PATIENCE_MS);
+    this.#populate();
+    await this.#advance(this.#plan.hours * HOUR_MS);
+    this.isEnding = true;
+    // The last fault may go on for a while, and healing begins after it.
+    while (this.#faults > 0) await this.#advance(MINUTE_MS);
+    await this.#advance(HEALING_MS);
+    await this.#until(this.#checkAll(), PATIENCE_MS);
+    return this.#figures();
   }
 
   /** Since when all hubs run and reach each other, milliseconds of the world; undefined while a fault lasts. */
