@@ -83,7 +83,8 @@ class Digest {
 
   time(ms: number): void {
     this.#time[0] = ms;
-    for (const half of this.#halves) this.number(half);
+    this.number(this.#halves[0] ?? 0);
+    this.number(this.#halves[1] ?? 0);
   }
 
   name(text: string): void {

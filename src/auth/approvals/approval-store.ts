@@ -3,6 +3,7 @@ import {
   type ApprovalQueue,
   type ApprovalRequest,
   type ApprovalService,
+  type ApprovalState,
   type ApprovalStatus,
   type ApprovalView,
   type ApprovalWaitChoices,
@@ -144,12 +145,17 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     this.#startTimer();
   }
 
-  list(): readonly OwnedApproval[] {
+  list(state?: ApprovalState): readonly OwnedApproval[] {
     this.#closeOld();
     const approvers = this.#collaborators.approvers.list();
+    // A view takes long to make, and of the requests of an hour most are closed.
+    const mayBeIn = (record: ApprovalRecord) =>
+      state === undefined || (record.state === 'open' ? state === 'pending' || state === 'approved' : record.state === state);
     return this.#records
       .all()
+      .filter(mayBeIn)
       .map((record) => this.#owned(record, approvers))
+      .filter(({ view }) => state === undefined || view.state === state)
       .reverse();
   }
 

@@ -9,7 +9,7 @@ import type { Effect, PlannedProgram, Principal, Risk } from './principal.ts';
  * waited for the approval has ended, or its approval for an hour was removed.
  */
 export const APPROVAL_STATES = ['pending', 'approved', 'used', 'denied', 'expired', 'withdrawn'] as const;
-type ApprovalState = (typeof APPROVAL_STATES)[number];
+export type ApprovalState = (typeof APPROVAL_STATES)[number];
 
 /** Pattern of an approver's name. */
 export const PERSON_NAME = /^[a-z0-9][a-z0-9_.-]{0,31}$/;
@@ -132,8 +132,11 @@ export interface OwnedApproval {
 
 /** Port: lists approval requests and receives the decisions of people. */
 export interface ApprovalService {
-  /** Returns the requests, newest first. Each request is listed until one hour after its expiry, whatever its state. */
-  list(): readonly OwnedApproval[];
+  /**
+   * Returns the requests, newest first; with `state`, only those in that state. Each request is listed until one hour after its expiry,
+   * whatever its state.
+   */
+  list(state?: ApprovalState): readonly OwnedApproval[];
   get(approvalId: string): OwnedApproval | undefined;
   /**
    * Stores a decision. Rejects with NOT_FOUND (unknown id), CONFLICT (the request is expired, used or denied, or the person has approved it

@@ -92,7 +92,7 @@ const OPTIONS = {
 } as const;
 
 /** The rules are read at each change of their file, mostly with the same keys. Compiling takes longer than everything else about a file. */
-const validatorOf = oncePerText((schema) => new Ajv2020(OPTIONS).compile(JSON.parse(schema) as JsonSchema), { maxKept: 8 });
+const validatorOf = oncePerText((schema) => new Ajv2020(OPTIONS).compile(JSON.parse(schema) as JsonSchema), { maxKept: 32 });
 
 /** Returns a message for a missing key; undefined for other errors. The message also names an unknown key, as a likely misspelling. */
 function missingKey({ params, data, parentSchema }: ErrorObject, path: readonly string[]): string | undefined {

@@ -26,6 +26,8 @@ export class BlobStore {
   #own: ReadonlyMap<string, Blob> = new Map();
   #bytes = 0;
   #losses = 0;
+  /** The set with which nothing is left to delete; undefined after another blob was stored. */
+  #retained: ReadonlySet<string> | undefined;
 
   constructor({ maxBytes = MAX_STORE_BYTES }: { readonly maxBytes?: number } = {}) {
     this.#maxBytes = maxBytes;
@@ -72,11 +74,14 @@ export class BlobStore {
     if (origin !== undefined && this.isFullFor(origin)) return false;
     this.#others.set(short, { ...blob, origin });
     this.#charge(origin, length);
+    this.#retained = undefined;
     return true;
   }
 
-  /** Deletes blobs of other hubs whose short name (16 hex digits) is not in `used`. */
+  /** Deletes blobs of other hubs whose short name (16 hex digits) is not in `used`, which never changes: it is another set after a change. */
   retain(used: ReadonlySet<string>): void {
+    if (used === this.#retained) return;
+    this.#retained = used;
     for (const [short, blob] of this.#others) {
       if (used.has(short)) continue;
       this.#others.delete(short);

@@ -40,6 +40,8 @@ export class DefinitionStore {
   readonly #spent = new Map<HubId, number>();
   readonly #budgets = new Map<HubId, { readonly bytes: number; readonly atMs: number }>();
   #spentByAll = 0;
+  /** The set with which nothing is left to delete; undefined after another definition was read. */
+  #retained: ReadonlySet<string> | undefined;
   #cancelTurn: (() => void) | undefined;
   #hasWaiting = false;
 
@@ -72,9 +74,10 @@ export class DefinitionStore {
     this.#scheduleTurn();
   }
 
-  /** Deletes definitions whose hash is not in `used`. */
+  /** Deletes definitions whose hash is not in `used`, which never changes: it is another set after a change. */
   retain(used: ReadonlySet<string>): void {
-    for (const hash of this.#read.keys()) if (!used.has(hash)) this.#read.delete(hash);
+    if (used !== this.#retained) for (const hash of this.#read.keys()) if (!used.has(hash)) this.#read.delete(hash);
+    this.#retained = used;
     for (const hub of this.#budgets.keys()) if (this.#budgetOf(hub) === BUDGET.bytes) this.#budgets.delete(hub);
   }
 
@@ -89,6 +92,7 @@ export class DefinitionStore {
     if (!bytes || !this.#canRead(hub, bytes.length)) return undefined;
     const tool = this.#readOnce(hash, bytes);
     this.#read.set(hash, tool);
+    this.#retained = undefined;
     return tool;
   }
 

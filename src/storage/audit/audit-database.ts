@@ -109,6 +109,9 @@ export interface ChainStart {
   readonly pruned: ChainLink;
 }
 
+/** Returns the statement of a text, which may be prepared already. */
+type Statements = (sql: string) => StatementSync;
+
 /** Limits of the rows. The oldest are pruned if audit.db uses more than `maxBytes`, or if they are older than the time `olderThanMs`. */
 export interface Retention {
   readonly maxBytes: number;
@@ -141,7 +144,11 @@ export function lastLink(database: DatabaseSync, { pruned }: ChainStart): ChainL
 
 /** Returns the link of the row with number `seq`, or undefined if there is no such row. */
 export function linkAt(database: DatabaseSync, seq: number): ChainLink | undefined {
-  const row = database.prepare('SELECT hash FROM entry WHERE seq = ?').get(seq);
+  return linkIn((sql) => database.prepare(sql), seq);
+}
+
+function linkIn(statement: Statements, seq: number): ChainLink | undefined {
+  const row = statement('SELECT hash FROM entry WHERE seq = ?').get(seq);
   return row && { seq, hash: hexOf(row.hash) };
 }
 
@@ -157,16 +164,16 @@ export function sliceAfter(database: DatabaseSync, afterSeq: number, untilSeq: n
  * Selects the oldest rows to prune now: at most SLICE_ROWS, and none of the newest SLICE_ROWS. Returns the link of the last selected row,
  * or undefined if no row is due.
  */
-export function oldestToPrune(database: DatabaseSync, { maxBytes, olderThanMs }: Retention): ChainLink | undefined {
+export function oldestToPrune(statement: Statements, { maxBytes, olderThanMs }: Retention): ChainLink | undefined {
   // Asked for together, the two would make SQLite read the whole table.
-  const edges = database.prepare('SELECT (SELECT min(seq) FROM entry) AS first, (SELECT max(seq) FROM entry) AS last').get();
+  const edges = statement('SELECT (SELECT min(seq) FROM entry) AS first, (SELECT max(seq) FROM entry) AS last').get();
   const first = Number(edges?.first);
   const until = Math.min(first + SLICE_ROWS, Number(edges?.last) - SLICE_ROWS);
   if (!(until > first)) return undefined;
-  if (usedBytes(database) > maxBytes) return linkAt(database, until - 1);
-  const young = database.prepare('SELECT min(seq) AS seq FROM entry WHERE seq >= ? AND seq < ? AND at >= ?').get(first, until, olderThanMs);
+  if (usedBytes(statement) > maxBytes) return linkIn(statement, until - 1);
+  const young = statement('SELECT min(seq) AS seq FROM entry WHERE seq >= ? AND seq < ? AND at >= ?').get(first, until, olderThanMs);
   const end = young?.seq === null ? until : Number(young?.seq);
-  return end > first ? linkAt(database, end - 1) : undefined;
+  return end > first ? linkIn(statement, end - 1) : undefined;
 }
 
 /** Deletes the row of the link and all rows before it. Stores the link as that of the last pruned row. Must run inside a transaction. */
@@ -176,8 +183,8 @@ export function pruneUntil(database: DatabaseSync, { seq, hash }: ChainLink): vo
   database.prepare('UPDATE chain SET pruned_seq = ?, pruned_hash = ?').run(seq, Buffer.from(hash, 'hex'));
 }
 
-function usedBytes(database: DatabaseSync): number {
-  const number = (pragma: string) => Number(database.prepare(`PRAGMA ${pragma}`).get()?.[pragma]);
+function usedBytes(statement: Statements): number {
+  const number = (pragma: string) => Number(statement(`PRAGMA ${pragma}`).get()?.[pragma]);
   return (number('page_count') - number('freelist_count')) * number('page_size');
 }
 

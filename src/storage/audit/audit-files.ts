@@ -138,7 +138,9 @@ export class AuditFiles {
    */
   prune(retention: Retention): boolean {
     this.commit();
-    const until = this.#parts.file.use((database) => oldestToPrune(database, retention));
+    const { file } = this.#parts;
+    // It is asked each ten seconds while rows come, and to prepare its statements takes longer than to run them.
+    const until = file.use(() => oldestToPrune((sql) => file.statement(sql), retention));
     if (!until) return false;
     const note = auditNote(AUDIT_LOG_NOTES.pruned, this.#parts.clock.now(), { until_seq: until.seq, until_hash: until.hash });
     const row = { link: nextLink(this.#head, this.#ledger.hub, note), fields: note };
@@ -146,7 +148,7 @@ export class AuditFiles {
     this.#follow(row);
     this.#check = frontCheck(row.link);
     this.#ledger = { ...this.#ledger, pruned: until };
-    for (const anchor of [this.#parts.anchor, this.#parts.file.anchor]) anchor.committed({ generation: this.#head.seq, digest: '' });
+    for (const anchor of [this.#parts.anchor, file.anchor]) anchor.committed({ generation: this.#head.seq, digest: '' });
     return true;
   }
 

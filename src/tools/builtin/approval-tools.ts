@@ -69,9 +69,8 @@ function listApprovalsTool(ports: ApprovalPorts): RegisteredTool {
       returns: resultSchema({ approvals: { type: 'array', items: returns } }),
     },
     async ({ state }, { principal }) => {
-      const visible = ports.approvals.list().filter((approval) => canSeeApproval(approval, principal, ports));
-      const shown = visible.filter(({ view }) => state === undefined || view.state === state);
-      return { approvals: shown.map(({ view }) => viewJson(view)) };
+      const visible = ports.approvals.list(state).filter((approval) => canSeeApproval(approval, principal, ports));
+      return { approvals: visible.map(({ view }) => viewJson(view)) };
     },
   );
 }

@@ -50,4 +50,13 @@ describe('BlobStore', () => {
     expect(store.has(name(blob('unused')))).toBe(false);
     expect(store.bytes).toBe(4);
   });
+
+  test('deletes a blob that came after its set of used blobs', () => {
+    const store = new BlobStore();
+    const used = new Set([name(blob('used'))]);
+    store.retain(used);
+    store.add(blobOf(blob('unused')));
+    store.retain(used);
+    expect(store.has(name(blob('unused')))).toBe(false);
+  });
 });

@@ -57,3 +57,16 @@ test('a hub that changes large definitions all the time is read at a bounded rat
   expect(bytes).toBeGreaterThan(4 * 1_048_576);
   expect(bytes).toBeLessThan(4 * 1_048_576 + 11 * 655_000);
 });
+
+test('a definition that was read after its set of used definitions is deleted all the same', () => {
+  const blobs = new BlobStore();
+  const book = new DefinitionStore({ blobs, validator: new SchemaValidator(), drops: new DropCounter(), logger: silentLogger });
+  const tool = makeTool({ name: 'small' });
+  const { blob, hash } = offeredDefinition(tool);
+  const used = new Set(['0'.repeat(16)]);
+  book.retain(used);
+  blobs.add(blob);
+  expect(book.get(hash, tool.id, small)).toBeDefined();
+  book.retain(used);
+  expect(book.isRead(hash)).toBe(false);
+});

@@ -49,7 +49,7 @@ describe('what is kept', () => {
     await fixture.close();
     using database = new DatabaseSync(fixture.path);
     const prepared = vi.spyOn(database, 'prepare');
-    expect(oldestToPrune(database, { maxBytes: 1e9, olderThanMs: 0 })).toBeUndefined();
+    expect(oldestToPrune((sql) => database.prepare(sql), { maxBytes: 1e9, olderThanMs: 0 })).toBeUndefined();
     const queries = prepared.mock.calls.map(([sql]) => sql).filter((sql) => sql.startsWith('SELECT'));
     expect(queries.length).toBeGreaterThan(1);
     const plans = queries.flatMap((sql) => database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...sql.matchAll(/\?/g).map(() => 0)));

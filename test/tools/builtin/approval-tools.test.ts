@@ -85,6 +85,10 @@ describe('requests for approval', () => {
     const states = async (params: JsonObject) => (await result('list_approvals', params, ADMIN)).approvals;
     expect(await states({})).toMatchObject([{ state: 'pending' }, { state: 'denied' }]);
     expect(await states({ state: 'denied' })).toMatchObject([{ state: 'denied', denied_by: 'ann' }]);
+    expect(await states({ state: 'pending' })).toMatchObject([{ state: 'pending' }]);
+    await say(await file(requestOf({ callHash: 'ef'.repeat(32) })), ann);
+    expect(await states({ state: 'approved' })).toMatchObject([{ state: 'approved', given: 1 }]);
+    expect(await states({ state: 'pending' })).toMatchObject([{ state: 'pending', given: 0 }]);
   });
 
   test('are decided by the signature, handed in by an admin, which no journal row repeats', async () => {
