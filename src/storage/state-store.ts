@@ -138,9 +138,9 @@ export class StateStore implements KeyValueStore, Service {
 
   #drop(where: string, ...values: readonly (string | number)[]): number {
     const generation = this.#generation + 1;
-    const sums = this.#file.transaction((database) => {
-      const gone = database.prepare(`DELETE FROM entry WHERE ${where} RETURNING sum`).all(...values);
-      if (gone.length > 0) database.prepare('UPDATE deleted SET generation = ?').run(generation);
+    const sums = this.#file.transaction(() => {
+      const gone = this.#file.statement(`DELETE FROM entry WHERE ${where} RETURNING sum`).all(...values);
+      if (gone.length > 0) this.#file.statement('UPDATE deleted SET generation = ?').run(generation);
       return gone.map(({ sum }) => Number(sum));
     });
     if (sums.length > 0) this.#follow(generation, -sums.reduce((total, sum) => total + sum, 0));

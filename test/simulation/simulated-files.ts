@@ -36,6 +36,7 @@ export function installFiles(): void {
   for (const name of SYNCS) Reflect.set(fs, name, () => undefined);
   for (const name of [...WRITES, ...MORE_WRITES, ...SYNCS]) gate(fs, name);
   watchSyncs();
+  rememberStats();
   for (const name of [...PROMISED, ...MORE_PROMISED]) {
     const synchronous = Reflect.get(fs, `${name}Sync`) as Call;
     Reflect.set(fsPromises, name, async (...given: unknown[]) => {
@@ -67,6 +68,27 @@ function gate(target: object, name: string): void {
     process?.requireAlive();
     if (process && process.diskState !== 'well') requireDisk(process.diskState, { name, given, sql: sqlOf(this, given) });
     return Reflect.apply(real, this, given);
+  });
+}
+
+/** Files that only the functions of `node:fs` above change, and that a hub looks at all the time: that of its rules each second. */
+const LOOKED_AT = /\.yaml$/;
+
+/** Asks the kernel again about such a file only after some file was changed. It takes longer than all else that a hub does in a quiet second. */
+function rememberStats(): void {
+  const found = new Map<string, unknown>();
+  for (const name of [...WRITES, ...MORE_WRITES]) {
+    const write = Reflect.get(fs, name) as Call;
+    Reflect.set(fs, name, (...given: unknown[]) => {
+      found.clear();
+      return Reflect.apply(write, fs, given);
+    });
+  }
+  const stat = fs.statSync as Call;
+  Reflect.set(fs, 'statSync', (path: unknown, ...given: unknown[]) => {
+    if (typeof path !== 'string' || !LOOKED_AT.test(path)) return stat(path, ...given);
+    if (!found.has(path)) found.set(path, stat(path, ...given));
+    return found.get(path);
   });
 }
 

@@ -22,6 +22,9 @@ import { UnsyncedWrites } from './unsynced-writes.ts';
 
 const PORT = 8081;
 const HOST = `127.0.0.1:${PORT}`;
+/** Where the kernel of the machine would show sensors, beside the state directory, and its folders for them. There are no sensors. */
+const SYSFS = '../sys';
+const SENSOR_FOLDERS = ['bus/iio/devices', 'bus/w1/devices', 'class/hwmon', 'class/thermal'];
 
 export interface MachineParts {
   readonly queue: EventQueue;
@@ -86,6 +89,7 @@ export class SimulatedMachine {
     this.#parts = parts;
     this.#plan = plan;
     mkdirSync(this.stateDir, { recursive: true, mode: 0o700 });
+    for (const folder of SENSOR_FOLDERS) mkdirSync(join(this.stateDir, SYSFS, folder), { recursive: true });
     this.edit('rules.yaml', plan.rules);
     this.edit('config.yaml', JSON.stringify(this.#settings()));
   }
@@ -248,7 +252,7 @@ export class SimulatedMachine {
   #settings() {
     return {
       mesh: { discovery: false, name: this.name },
-      sensors: { sysfs: join(this.stateDir, '../sys') },
+      sensors: { sysfs: join(this.stateDir, SYSFS) },
       tools: { dynamic_registration: true, allowed_permissions: ['*'], disabled: [forbiddenTool(this.name)] },
       clock: { trust: 'always' },
     };

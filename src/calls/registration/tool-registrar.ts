@@ -240,10 +240,10 @@ export class ToolRegistrar {
   #isMeantElsewhere(name: string): boolean {
     return [name, plainName(name)].some((text) => {
       try {
-        this.#collaborators.tools.resolve(text);
-        return true;
+        return !this.#collaborators.tools.isFree(text);
       } catch (thrown) {
-        return toAtmoError(thrown).code !== 'TOOL_NOT_FOUND';
+        if (thrown instanceof AtmoError) return true;
+        throw thrown;
       }
     });
   }

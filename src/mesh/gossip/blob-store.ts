@@ -56,7 +56,10 @@ export class BlobStore {
 
   get(name: string): Uint8Array | undefined {
     const short = shortName(name);
-    return [this.#own.get(short), this.#others.get(short)].find((blob) => blob?.sha256.startsWith(name))?.bytes;
+    const own = this.#own.get(short);
+    if (own?.sha256.startsWith(name)) return own.bytes;
+    const other = this.#others.get(short);
+    return other?.sha256.startsWith(name) ? other.bytes : undefined;
   }
 
   /** Returns whether the blobs that a hub announces fill its share of the store. */

@@ -42,11 +42,17 @@ export class ToolDirectory {
     const found = this.find(name, options);
     if (found) return found;
     if (onlyNodes) this.#hubs.requireReachable(onlyNodes);
-    this.#refuseDeparted(name, options);
-    this.#refuseUnread(name, onlyNodes);
+    this.#refuseUnknown(name, options);
     const known = onlyNodes ? onlyNodes.flatMap((node) => this.#allOf(node)) : this.all();
     const listed = known.filter(options.isListed ?? options.isVisible ?? (() => true));
     throw toolNotFound(name, listed, onlyNodes);
+  }
+
+  /** Returns whether no tool has the name. Throws the errors of `resolve` but TOOL_NOT_FOUND, whose suggestions take long to find. */
+  isFree(name: string): boolean {
+    if (this.find(name)) return false;
+    this.#refuseUnknown(name, {});
+    return true;
   }
 
   /** Finds a tool like `resolve`, but returns undefined if no tool has the name. Throws AMBIGUOUS_TOOL if several tools match. */
@@ -113,6 +119,12 @@ export class ToolDirectory {
     if (found || parseToolName(name)?.namespace !== undefined) return found;
     const hashed = this.all().find((tool) => tool.hubs && this.modelName(tool) === name);
     return hashed && this.#parts.remote.resolve(hashed.id, options);
+  }
+
+  /** Throws NODE_UNAVAILABLE if a hub that stopped, or whose tools are still loading, may have a tool of the name. */
+  #refuseUnknown(name: string, options: RemoteResolveOptions): void {
+    this.#refuseDeparted(name, options);
+    this.#refuseUnread(name, options.onlyNodes);
   }
 
   #refuseDeparted(name: string, options: RemoteResolveOptions): void {
