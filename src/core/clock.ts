@@ -151,15 +151,19 @@ export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promi
 /** Runs `work` after each period of `periodMs`, or up to a tenth of it early; the returned function stops it. */
 export function repeat(clock: Clock, periodMs: number, work: () => void): () => void {
   let cancel = () => {};
+  let isStopped = false;
   const wait = () => {
     const run = () => {
       work();
-      wait();
+      if (!isStopped) wait();
     };
     cancel = clock.after(periodMs, run, periodMs * REPEAT_SLACK);
   };
   wait();
-  return () => cancel();
+  return () => {
+    isStopped = true;
+    cancel();
+  };
 }
 
 /** Settles like `promise`. If the signal aborts first, rejects at once with the signal's reason. */

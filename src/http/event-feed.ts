@@ -40,7 +40,9 @@ export class EventFeed implements AsyncDisposable {
   readonly #options: Required<FeedOptions>;
   readonly #history: HubEvent[] = [];
   readonly #listeners = new Map<EventSink, EventSubscription>();
-  readonly #stops: (() => void)[] = [];
+  #stopListening = () => {};
+  /** Ends the heartbeats and the token checks, which run only while there are subscribers. */
+  #stopVisits: (() => void) | undefined;
   #isClosed = false;
 
   constructor(bus: EventBus, clock: Clock, options: FeedOptions = {}) {
@@ -58,10 +60,7 @@ export class EventFeed implements AsyncDisposable {
   }
 
   start(): void {
-    const { heartbeatMs, validityCheckMs } = this.#options;
-    this.#stops.push(this.#bus.listen((event) => this.#publish(event)));
-    this.#every(heartbeatMs, (sink) => this.#write(sink, SSE_KEEP_ALIVE));
-    this.#every(validityCheckMs, (sink) => this.#endInvalid(sink));
+    this.#stopListening = this.#bus.listen((event) => this.#publish(event));
   }
 
   /**
@@ -79,12 +78,13 @@ export class EventFeed implements AsyncDisposable {
     if (backlog === undefined) sink.write(sseMessage('gap', { last_event_id: lastEventId }));
     for (const event of backlog ?? this.#history) if (isWantedBy(subscription, event)) sink.write(eventFrame(event));
     this.#listeners.set(sink, subscription);
-    return () => this.#listeners.delete(sink);
+    this.#stopVisits ??= this.#visitAll();
+    return () => this.#remove(sink);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    for (const stop of this.#stops.splice(0)) stop();
+    this.#stopListening();
     for (const sink of this.#listeners.keys()) this.#disconnect(sink);
   }
 
@@ -107,8 +107,16 @@ export class EventFeed implements AsyncDisposable {
     for (const [sink, subscription] of this.#listeners) if (isWantedBy(subscription, event)) this.#write(sink, text);
   }
 
-  #every(periodMs: number, visit: (sink: EventSink) => void): void {
-    this.#stops.push(repeat(this.#clock, periodMs, () => this.#listeners.keys().forEach(visit)));
+  #visitAll(): () => void {
+    const { heartbeatMs, validityCheckMs } = this.#options;
+    const every = (periodMs: number, visit: (sink: EventSink) => void) =>
+      repeat(this.#clock, periodMs, () => this.#listeners.keys().forEach(visit));
+    const stopHeartbeats = every(heartbeatMs, (sink) => this.#write(sink, SSE_KEEP_ALIVE));
+    const stopChecks = every(validityCheckMs, (sink) => this.#endInvalid(sink));
+    return () => {
+      stopHeartbeats();
+      stopChecks();
+    };
   }
 
   #write(sink: EventSink, text: string): void {
@@ -124,8 +132,15 @@ export class EventFeed implements AsyncDisposable {
   }
 
   #disconnect(sink: EventSink): void {
-    this.#listeners.delete(sink);
+    this.#remove(sink);
     sink.close();
+  }
+
+  #remove(sink: EventSink): void {
+    this.#listeners.delete(sink);
+    if (this.#listeners.size > 0) return;
+    this.#stopVisits?.();
+    this.#stopVisits = undefined;
   }
 }
 

@@ -1,5 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Principal } from '../core/auth/principal.ts';
+import type { Clock } from '../core/clock.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { ReadingStore } from '../core/devices/sensor-readings.ts';
 import type { EventBus, HubEvent } from '../core/events.ts';
@@ -135,6 +136,7 @@ function escapeLabel(value: string): string {
 }
 
 interface HubMetricSources {
+  readonly clock: Clock;
   readonly events: EventBus;
   readonly directory: DeviceDirectory;
   readonly readings: ReadingStore;
@@ -152,7 +154,7 @@ const DURATION_BOUNDS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.
 export function registerHubMetrics(metrics: MetricRegistry, watched: HubMetricSources): () => void {
   const stopCalls = observeCalls(metrics, watched);
   registerHomeMetrics(metrics, watched);
-  const stopProcess = registerProcessMetrics(metrics, watched.health);
+  const stopProcess = registerProcessMetrics(metrics, watched);
   return () => {
     stopCalls();
     stopProcess();
@@ -201,10 +203,41 @@ function countBy(label: string, values: readonly string[]): readonly (readonly [
   return [...Map.groupBy(values, (value) => value)].map(([value, same]) => [{ [label]: value }, same.length] as const);
 }
 
-function registerProcessMetrics(metrics: MetricRegistry, health: HealthSource): () => void {
-  // The monitor samples 10 times a second in native code. This costs little even on an idle board.
-  const delay = monitorEventLoopDelay({ resolution: 100 });
-  delay.enable();
+/** Milliseconds after the last look at the delay of the event loop until its measurement ends. */
+const DELAY_LOOK_MS = 10 * 60_000;
+
+/**
+ * Measures the delay of the event loop while somebody looks at it, from the first look on. The measurement wakes the processor ten times a
+ * second, which is more than all else that an idle hub does.
+ */
+class LoopDelay {
+  readonly #clock: Clock;
+  readonly #histogram = monitorEventLoopDelay({ resolution: 100 });
+  #cancelEnd = () => {};
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Returns the 99th percentile in seconds since the last look; 0 at the first look. */
+  look(): number {
+    const seconds = this.#histogram.count === 0 ? 0 : this.#histogram.percentile(99) / 1e9;
+    this.#histogram.reset();
+    this.#histogram.enable();
+    this.#cancelEnd();
+    this.#cancelEnd = this.#clock.after(DELAY_LOOK_MS, () => this.stop());
+    return seconds;
+  }
+
+  stop(): void {
+    this.#cancelEnd();
+    this.#histogram.disable();
+    this.#histogram.reset();
+  }
+}
+
+function registerProcessMetrics(metrics: MetricRegistry, { health, clock }: Pick<HubMetricSources, 'health' | 'clock'>): () => void {
+  const delay = new LoopDelay(clock);
   const { nodeId, version, startedAtMs } = health.health();
   metrics.gauge('atmo_build_info', 'Version of the hub', () => [[{ version, node: process.versions.node, node_id: nodeId }, 1]]);
   metrics.gauge('process_start_time_seconds', 'When the hub started, seconds since 1970', () => startedAtMs / 1000);
@@ -214,12 +247,8 @@ function registerProcessMetrics(metrics: MetricRegistry, health: HealthSource): 
     const { user, system } = process.cpuUsage();
     return (user + system) / 1e6;
   });
-  metrics.gauge('nodejs_eventloop_lag_p99_seconds', 'Delay of the event loop since the last look, 99th percentile', () => {
-    const seconds = delay.count === 0 ? 0 : delay.percentile(99) / 1e9;
-    delay.reset();
-    return seconds;
-  });
-  return () => delay.disable();
+  metrics.gauge('nodejs_eventloop_lag_p99_seconds', 'Delay of the event loop since the last look, 99th percentile', () => delay.look());
+  return () => delay.stop();
 }
 
 interface MeshMetricSources {

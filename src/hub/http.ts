@@ -253,10 +253,10 @@ export class HttpApi implements Service {
   }
 
   async start(): Promise<void> {
-    const { metrics, mesh, meshDrops, events, directory, readings, jobs, tools, health } = this.#collaborators;
+    const { clock, metrics, mesh, meshDrops, events, directory, readings, jobs, tools, health } = this.#collaborators;
     this.#feed.start();
     registerMeshMetrics(metrics, { view: mesh.view, drops: meshDrops });
-    const stopMetrics = registerHubMetrics(metrics, { events, directory, readings, jobs, tools, health, feed: this.#feed });
+    const stopMetrics = registerHubMetrics(metrics, { clock, events, directory, readings, jobs, tools, health, feed: this.#feed });
     this.#stopWatching = [stopMetrics, this.#visibility.start()];
     if (this.#tls) await this.#tls.start();
     else requireTls(this.#address.host);

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { sharedDelayMs, sleeplessMs, systemClock } from '../../src/core/clock.ts';
+import { repeat, sharedDelayMs, sleeplessMs, systemClock } from '../../src/core/clock.ts';
+import { ManualClock } from '../manual-clock.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -68,6 +69,17 @@ describe('the time that passes on a machine', () => {
     }
     expect(at.reads).toBe(reads + 3);
   });
+});
+
+test('repeated work that stops itself does not run again', () => {
+  const clock = new ManualClock();
+  let runs = 0;
+  const stop = repeat(clock, 1_000, () => {
+    runs += 1;
+    if (runs === 3) stop();
+  });
+  clock.advance(10_000);
+  expect(runs).toBe(3);
 });
 
 describe('the delay of a timer with slack', () => {

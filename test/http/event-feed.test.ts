@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { EventBus } from '../../src/core/events.ts';
 import { EventFeed, type EventSubscription } from '../../src/http/event-feed.ts';
 import { ManualClock } from '../manual-clock.ts';
@@ -97,6 +97,18 @@ describe('the event feed', () => {
     feed.subscribe(sink, wish());
     clock.advance(31_000);
     expect(sink.chunks.filter((chunk) => chunk.startsWith(':'))).toHaveLength(2);
+  });
+
+  test('has no timer while nobody listens', () => {
+    const { clock, feed } = makeFeed();
+    const timers = vi.spyOn(clock, 'after');
+    clock.advance(60_000);
+    expect(timers).not.toHaveBeenCalled();
+    const ends = [new MemorySink(), new MemorySink()].map((sink) => feed.subscribe(sink, wish()));
+    for (const end of ends) end();
+    timers.mockClear();
+    clock.advance(60_000);
+    expect(timers).not.toHaveBeenCalled();
   });
 
   test('a listener that does not keep up is let go, the others are not', () => {

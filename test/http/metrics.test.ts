@@ -26,6 +26,7 @@ describe('GET /metrics', () => {
     const { clock, directory, events, httpApi, jobs, metrics, readings, tools } = setup;
     const feed = new EventFeed(events, clock);
     const stop = registerHubMetrics(metrics, {
+      clock,
       directory,
       readings,
       jobs,

@@ -41,7 +41,8 @@ interface ServerCollaborators {
 /** Timeouts in milliseconds for the headers and for the whole request, against clients that send slowly on purpose. */
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 15_000;
-const CHECK_INTERVAL_MS = 1_000;
+/** Interval in milliseconds at which Node.js checks these timeouts, also while nobody is connected. */
+const CHECK_INTERVAL_MS = 2_500;
 /**
  * Milliseconds that a connection stays open beyond the 5 s that the keep-alive header promises. Node.js adds only one second by default. A
  * busy client may send later than that, and its call would get no response.
