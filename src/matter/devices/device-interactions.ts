@@ -167,9 +167,12 @@ export class DeviceInteractions {
       if (messenger.answerId !== undefined) {
         this.#answers.set(node, { session, messageId: messenger.answerId, atMs: this.#clock.monotonic() });
       }
+      // Sends the acknowledgement of the answer. Nobody has to wait for it, and matter.js answers a repeated message if it was lost.
+      void messenger.close().catch(() => undefined);
       return answer;
-    } finally {
+    } catch (error) {
       await messenger.close();
+      throw error;
     }
   }
 
@@ -188,7 +191,8 @@ export class DeviceInteractions {
       leave = await this.#slotsOf(call.node).enter(signal);
       timeout.leaveQueue();
       startedMs = this.#clock.monotonic();
-      await this.#unwound(call.link.connect(signal), signal);
+      if (call.link.peer?.hasSession) signal.throwIfAborted();
+      else await this.#unwound(call.link.connect(signal), signal);
       isSent = true;
       const result = await this.#unwound(act(signal), signal);
       this.#hasAnswered(call.node);
