@@ -3,7 +3,7 @@ import type { HubContext } from '../core/context.ts';
 import { AtmoError, ERROR_CODES, toAtmoError } from '../core/errors.ts';
 import { isJsonObject, type Json } from '../core/json.ts';
 import type { Service } from '../core/lifecycle.ts';
-import type { Notice, PeopleReach } from '../core/notices.ts';
+import type { Notice, NoticeKind, PeopleReach } from '../core/notices.ts';
 
 const SPACE = 'notices.deliveries';
 /** Time for which a finished delivery can be read, in milliseconds. */
@@ -42,6 +42,8 @@ type DeliveryPlan = Pick<Delivery, 'person' | 'way' | 'dueMs' | 'fallback'>;
 
 interface OutboxCollaborators extends Pick<HubContext, 'clock' | 'store' | 'logger'> {
   readonly reach: PeopleReach;
+  /** Returns the persons whom a kind of notices concerns now. */
+  readonly personsFor: (kind: NoticeKind) => readonly string[];
   /** Returns the address of the hub's page. */
   readonly pageUrl: () => string;
 }
@@ -134,8 +136,13 @@ export class NoticeOutbox implements Service {
   }
 
   async #send(delivery: Delivery): Promise<void> {
-    const { clock, reach, pageUrl } = this.#collaborators;
+    const { clock, reach, pageUrl, personsFor } = this.#collaborators;
     const { notice, person: recipient, way, id } = delivery;
+    // Who left the household meanwhile, or may approve no more, is not told what still waited.
+    if (!personsFor(notice.kind).includes(recipient)) {
+      this.#change({ ...delivery, state: 'dropped' });
+      return;
+    }
     if (notice.untilMs <= clock.now()) {
       this.#change({ ...delivery, state: 'failed', fault: 'It was not delivered in time' });
       return;
@@ -160,8 +167,8 @@ export class NoticeOutbox implements Service {
 
   #fail(delivery: Delivery, { code, message: fault }: AtmoError): void {
     const { clock, logger } = this.#collaborators;
-    // The delivery stays `sending` on the disk, so that the next start sends it.
-    if (code === 'SHUTTING_DOWN') return;
+    // The delivery stays `sending` on the disk, so that the next start sends it. A channel cannot say what became of a message that a stop cut off.
+    if (code === 'SHUTTING_DOWN' || (code === 'OUTCOME_UNKNOWN' && this.#stop.signal.aborted)) return;
     const facts = { person: delivery.person, way: delivery.way, kind: delivery.notice.kind, code };
     if (code === 'OUTCOME_UNKNOWN') {
       logger.warn('notices.outcome_unknown', facts);

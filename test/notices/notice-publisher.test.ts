@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../src/core/errors.ts';
-import { inLanguage, type NoticeRule } from '../../src/core/notices.ts';
+import { inLanguage, type NoticeRule, type PeopleReach } from '../../src/core/notices.ts';
 import { ManualClock } from '../manual-clock.ts';
 import { aboutDevice, household, PAGE, reachFake, type Sent, way } from './notices-fixture.ts';
 
@@ -141,6 +141,42 @@ describe('a notice', () => {
       second.publisher.end(`battery/${count}`);
     }
     expect((await household({ clock, store })).notices.recent('ann')).toHaveLength(500);
+  });
+});
+
+describe('a message', () => {
+  test('that was being sent when the hub stopped is sent by the next start with the same id, though the channel cannot say what became of it', async () => {
+    const clock = new ManualClock();
+    const ids: string[] = [];
+    const stopped: PeopleReach = {
+      ...reachFake(),
+      send: (_, { id }, signal) => {
+        ids.push(id);
+        const unknown = new AtmoError('OUTCOME_UNKNOWN', 'The connection was closed');
+        return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(unknown)));
+      },
+    };
+    const first = await household({ clock, reach: stopped, personsFor: () => ['bob'] });
+    first.publisher.begin(BATTERY);
+    await first.pass(0);
+    await first.outbox[Symbol.asyncDispose]();
+    const second = await household({ clock, store: first.store, personsFor: () => ['bob'] });
+    await second.pass(0);
+    expect([...ids, ...second.sent.map(({ id }) => id)]).toEqual([ids[0], ids[0]]);
+  });
+
+  test('that waits is not sent to a person whom it concerns no more', async () => {
+    const persons = ['ann', 'bob'];
+    const reach = reachFake(async () => {
+      if (persons.length === 2) throw new AtmoError('SERVICE_UNAVAILABLE', 'Not now');
+    });
+    const { publisher, outbox, pass, sent } = await household({ reach, personsFor: () => persons });
+    publisher.begin(BATTERY);
+    await pass(0);
+    persons.pop();
+    await pass(60_000);
+    expect(told(sent)).toEqual(['ann phone']);
+    expect(outbox.list().map(({ person, state }) => `${person} ${state}`)).toEqual(['ann sent', 'bob dropped']);
   });
 });
 

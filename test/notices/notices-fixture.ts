@@ -56,7 +56,7 @@ export function noticeParts({ clock, store, reach, personsFor }: Parts) {
   const events = new EventBus('hub:test', clock);
   const notices = new NoticeStore({ clock, store, events });
   const settings = new NoticeSettings({ store, reach });
-  const outbox = new NoticeOutbox({ clock, store, logger, reach, pageUrl: () => PAGE });
+  const outbox = new NoticeOutbox({ clock, store, logger, reach, personsFor, pageUrl: () => PAGE });
   const publisher = new NoticePublisher({ clock, logger, notices, settings, outbox, personsFor });
   const start = async () => {
     notices.load();
