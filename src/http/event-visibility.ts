@@ -2,7 +2,6 @@ import type { PeopleDirectory } from '../core/auth/people.ts';
 import { type Authorizer, isSelfOrDescendant, type Principal } from '../core/auth/principal.ts';
 import type { EventType, HubEvent } from '../core/events.ts';
 import type { DeviceId } from '../core/ids.ts';
-import type { RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { mayCallTool } from '../tools/definition/tool-permissions.ts';
 import type { ToolRegistry } from '../tools/registry/tool-registry.ts';
 import type { JobPort } from './ports.ts';
@@ -10,7 +9,7 @@ import { isOwnCall, seesAllCalls, type VisibleHome } from './visible-home.ts';
 
 interface EventVisibilityCollaborators {
   readonly authorizer: Authorizer;
-  readonly registry: ToolRegistry;
+  readonly registry: Pick<ToolRegistry, 'get' | 'getRemoved'>;
   readonly jobs: Pick<JobPort, 'get'>;
   readonly home: VisibleHome;
   readonly people: Pick<PeopleDirectory, 'personOf'>;
@@ -18,26 +17,14 @@ interface EventVisibilityCollaborators {
 
 type VisibilityRule = (event: HubEvent, receiver: Principal) => boolean;
 
-/** Maximum number of removed tools to remember. A tool's permissions decide who may receive events about it, even after its removal. */
-const MAX_REMOVED = 1_000;
-
 /** Decides which principal may receive which event. Nobody receives an event whose type has no rule. */
 export class EventVisibility {
   readonly #parts: EventVisibilityCollaborators;
-  /** Removed tools by id, since the registry no longer has them. Their permissions decide who receives `agi.tool.removed`. */
-  readonly #removed = new Map<string, RegisteredTool>();
   readonly #rules: ReadonlyMap<string, VisibilityRule>;
 
   constructor(parts: EventVisibilityCollaborators) {
     this.#parts = parts;
     this.#rules = new Map(Object.entries(this.#ruleTable()));
-  }
-
-  /** Starts to record removed tools. Returns a function that stops the recording. */
-  start(): () => void {
-    return this.#parts.registry.onChange(({ kind, tool }) => {
-      if (kind === 'removed') this.#remember(tool);
-    });
   }
 
   mayReceive(event: HubEvent, receiver: Principal): boolean {
@@ -94,7 +81,7 @@ export class EventVisibility {
   }
 
   #maySeeTool({ subject }: HubEvent, receiver: Principal): boolean {
-    const tool = this.#parts.registry.get(subject) ?? this.#removed.get(subject);
+    const tool = this.#parts.registry.get(subject) ?? this.#parts.registry.getRemoved(subject);
     return tool !== undefined && mayCallTool(tool, receiver, this.#parts.authorizer);
   }
 
@@ -105,13 +92,6 @@ export class EventVisibility {
     } catch {
       return false;
     }
-  }
-
-  #remember(tool: RegisteredTool): void {
-    this.#removed.delete(tool.id);
-    this.#removed.set(tool.id, tool);
-    const [oldest] = this.#removed.keys();
-    if (this.#removed.size > MAX_REMOVED && oldest !== undefined) this.#removed.delete(oldest);
   }
 }
 

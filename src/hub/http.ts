@@ -136,7 +136,7 @@ export class HttpApi implements Service {
   readonly #server: HttpListener;
   #port: number;
   #isListening = false;
-  #stopWatching: readonly (() => void)[] = [];
+  #stopMetrics: () => void = () => {};
 
   constructor(collaborators: HttpApiCollaborators, options: HttpApiOptions) {
     const { authenticator, clock, events, logger, metrics, mesh } = collaborators;
@@ -256,8 +256,7 @@ export class HttpApi implements Service {
     const { clock, metrics, mesh, meshDrops, events, directory, readings, jobs, tools, health } = this.#collaborators;
     this.#feed.start();
     registerMeshMetrics(metrics, { view: mesh.view, drops: meshDrops });
-    const stopMetrics = registerHubMetrics(metrics, { clock, events, directory, readings, jobs, tools, health, feed: this.#feed });
-    this.#stopWatching = [stopMetrics, this.#visibility.start()];
+    this.#stopMetrics = registerHubMetrics(metrics, { clock, events, directory, readings, jobs, tools, health, feed: this.#feed });
     if (this.#tls) await this.#tls.start();
     else requireTls(this.#address.host);
     this.#port = await this.#server.listen(this.#address);
@@ -272,8 +271,7 @@ export class HttpApi implements Service {
     await this.#mcp[Symbol.asyncDispose]();
     await this.#server[Symbol.asyncDispose]();
     await this.#tls?.[Symbol.asyncDispose]();
-    for (const stop of this.#stopWatching) stop();
-    this.#stopWatching = [];
+    this.#stopMetrics();
   }
 
   /** Returns the lockouts for clients that guess tokens or invitations. Each lockout is logged and reported as an event once. */

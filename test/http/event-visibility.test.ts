@@ -3,11 +3,13 @@ import type { Person } from '../../src/core/auth/people.ts';
 import type { Principal } from '../../src/core/auth/principal.ts';
 import { DeviceAttention } from '../../src/core/devices/device-attention.ts';
 import { NO_HOME_NAMES } from '../../src/core/devices/device-names.ts';
-import { EVENT_TYPES, type EventType, type HubEvent } from '../../src/core/events.ts';
+import { EVENT_TYPES, EventBus, type EventType, type HubEvent } from '../../src/core/events.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { EventVisibility } from '../../src/http/event-visibility.ts';
 import { VisibleHome } from '../../src/http/visible-home.ts';
+import { emitToolChanges } from '../../src/tools/registry/tool-registry.ts';
 import { agent, makePipeline, makeTool, NO_OTHERS, owner } from '../calls/pipeline-fixture.ts';
+import { ManualClock } from '../manual-clock.ts';
 import { MemoryDirectory, MemoryReadings } from './http-fixture.ts';
 
 const PERSONS: readonly Person[] = ['owner', 'ann', 'bob'].map((name) => ({ name, title: name, role: 'adult', limits: {} }));
@@ -24,11 +26,13 @@ function makeAudience() {
     homeNames: NO_HOME_NAMES,
   });
   const people = { personOf: ({ id, kind }: Principal) => PERSONS.find(({ name }) => name === (kind === 'owner' ? 'owner' : id)) };
+  // The hub emits the changes of the registry before anything else listens to them.
+  const events = new EventBus('hub', new ManualClock());
+  emitToolChanges(registry, events);
   const visibility = new EventVisibility({ authorizer, registry, jobs, home, people });
-  visibility.start();
   const lampTool = makeTool({ name: 'lamp_on', requires: { permissions: ['device:control:lamp'] } });
   registry.register(lampTool);
-  return { visibility, registry, jobs, lampTool };
+  return { visibility, registry, jobs, lampTool, events };
 }
 
 function event(type: string, subject = 'lamp', data: JsonObject = {}): HubEvent {
@@ -81,13 +85,16 @@ describe('who hears which event', () => {
   });
 
   test('tools come and go for those who could call them, also when they are gone already', () => {
-    const { visibility, registry, lampTool } = makeAudience();
+    const { visibility, registry, lampTool, events } = makeAudience();
     const [near, far] = [agent('device:control:lamp'), agent('device:control:door')];
     expect([near, far].map((listener) => visibility.mayReceive(event('agi.tool.discovered', lampTool.id), listener))).toEqual([
       true,
       false,
     ]);
+    const heard: (readonly [string, boolean])[] = [];
+    events.listen((emitted) => heard.push([emitted.type, visibility.mayReceive(emitted, near)]));
     registry.unregister(lampTool.id);
+    expect(heard).toEqual([['agi.tool.removed', true]]);
     expect([near, far].map((listener) => visibility.mayReceive(event('agi.tool.removed', lampTool.id), listener))).toEqual([true, false]);
     expect(visibility.mayReceive(event('agi.tool.removed', 'core:never@1.0.0'), near)).toBe(false);
   });

@@ -28,6 +28,8 @@ export interface ResolveOptions {
 }
 
 const allTools = () => true;
+/** Number of removed tools that are remembered. */
+const MAX_REMOVED = 1_000;
 
 /** Holds the tools of this hub and finds them by name. Several versions of a tool can be registered at the same time. */
 export class ToolRegistry implements AsyncDisposable {
@@ -38,6 +40,8 @@ export class ToolRegistry implements AsyncDisposable {
   readonly #versions = new Map<string, readonly RegisteredTool[]>();
   /** For each bare name, the full names `namespace:name` of the tools with that bare name. */
   readonly #namespaces = new Map<string, ReadonlySet<string>>();
+  /** The tools that were removed last, by id. */
+  readonly #removed = new Map<string, RegisteredTool>();
   readonly #aliases = new Map<string, string>();
   readonly #listeners = new Set<(change: ToolChange) => void>();
   readonly #shuttingDown = new Set<Promise<void>>();
@@ -77,6 +81,7 @@ export class ToolRegistry implements AsyncDisposable {
       tool,
       this.#versionsOf(keyOf(tool)).filter((other) => other !== tool),
     );
+    this.#remember(tool);
     this.#notify({ kind: 'removed', tool });
     this.#shutDown(tool);
     return true;
@@ -94,6 +99,11 @@ export class ToolRegistry implements AsyncDisposable {
 
   get(id: string): RegisteredTool | undefined {
     return this.#tools.get(id as ToolId);
+  }
+
+  /** Returns a tool that was removed: its permissions decide who may learn of that, and of its former calls. */
+  getRemoved(id: string): RegisteredTool | undefined {
+    return this.#removed.get(id);
   }
 
   /**
@@ -177,6 +187,13 @@ export class ToolRegistry implements AsyncDisposable {
       versions.sort((a, b) => semver.rcompare(a.definition.version, b.definition.version)),
     );
     this.#notify({ kind: 'added', tool });
+  }
+
+  #remember(tool: RegisteredTool): void {
+    this.#removed.delete(tool.id);
+    this.#removed.set(tool.id, tool);
+    const [oldest] = this.#removed.keys();
+    if (this.#removed.size > MAX_REMOVED && oldest !== undefined) this.#removed.delete(oldest);
   }
 
   /** Calls `shutdown` of a removed tool. Errors are ignored, because the registry no longer has the tool. */
