@@ -61,8 +61,13 @@ export class NoticePublisher {
     if (notices.openAbout(name)) return;
     const nowMs = clock.now();
     const { urgency } = noticeKind(kind);
-    const facts = { kind, path, urgency, id: notices.nextId(name), atMs: nowMs, untilMs: nowMs + TRIED_MS };
-    this.#guarded(kind, () => this.publish({ ...facts, ...inAllLanguages(write) }, { subject: name, except, ...(persons && { persons }) }));
+    const facts = { kind, path, urgency, atMs: nowMs, untilMs: nowMs + TRIED_MS };
+    this.#guarded(kind, () =>
+      this.publish(
+        { ...facts, id: notices.nextId(name), ...inAllLanguages(write) },
+        { subject: name, except, ...(persons && { persons }) },
+      ),
+    );
   }
 
   /** Ends the open notice about a subject, if there is one: messages that were not sent yet are dropped. */

@@ -1,10 +1,12 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { rootAgentOf } from '../core/auth/principal.ts';
 import type { HubContext } from '../core/context.ts';
 import { isJsonObject, type Json } from '../core/json.ts';
 import type { ListedNotice, Notice, NoticeKind, RecentNotices } from '../core/notices.ts';
 
 const SPACE = 'notices.recent';
+/** The ids of notices that begin, by subject, until they are stored. */
+const BEGUN_SPACE = 'notices.begun';
 /** Time for which a notice can be read after its subject has ended, in milliseconds. */
 const KEPT_MS = 30 * 86_400_000;
 /** Largest number of messages and questions together, and of one family of agents. They have room of their own, so that none pushes out others. */
@@ -42,6 +44,9 @@ export class NoticeStore implements RecentNotices {
   load(): void {
     const found = this.#collaborators.store.entries(SPACE).flatMap(({ value }) => readNotice(value) ?? []);
     for (const stored of found.sort((a, b) => a.notice.atMs - b.notice.atMs)) this.#remember(stored);
+    // A crash may have come between the two writes of `put`.
+    for (const { key, value } of this.#collaborators.store.entries(BEGUN_SPACE))
+      if (this.#notices.has(String(value))) this.#collaborators.store.delete(BEGUN_SPACE, key);
   }
 
   get(noticeId: string): StoredNotice | undefined {
@@ -67,16 +72,27 @@ export class NoticeStore implements RecentNotices {
     return [...this.#notices.values()].filter(isSaid);
   }
 
-  /** Returns the id of the next notice about a subject. It is the same until that notice is stored, so that a crash cannot change it. */
+  /**
+   * Returns the id of the next notice about a subject. It is stored until that notice is, so that a crash between the two cannot change it.
+   * Throws STORAGE_FAILED.
+   */
   nextId(subject: string): string {
-    const chain = JSON.stringify([subject, this.#newest.get(subject) ?? '']);
-    return createHash('sha256').update(chain).digest('hex').slice(0, 32);
+    const { store } = this.#collaborators;
+    const key = keyOfSubject(subject);
+    const begun = store.get(BEGUN_SPACE, key);
+    if (typeof begun === 'string') return begun;
+    const id = randomBytes(16).toString('hex');
+    store.set(BEGUN_SPACE, key, id, { ttlMs: KEPT_MS });
+    return id;
   }
 
   /** Stores a notice. Throws STORAGE_FAILED if it cannot be stored; nothing has changed then. */
   put(stored: StoredNotice): void {
     this.#write(stored);
     for (const person of stored.persons) this.#emitChanged(person);
+    const { store } = this.#collaborators;
+    const key = keyOfSubject(stored.subject);
+    if (store.get(BEGUN_SPACE, key) === stored.notice.id) store.delete(BEGUN_SPACE, key);
   }
 
   #write(stored: StoredNotice): void {
@@ -144,6 +160,10 @@ export class NoticeStore implements RecentNotices {
       if (this.#newest.get(subject) === notice.id) this.#newest.delete(subject);
     }
   }
+}
+
+function keyOfSubject(subject: string): string {
+  return createHash('sha256').update(subject).digest('hex').slice(0, 32);
 }
 
 /** Returns whether a notice says what an agent said, and not what the hub found. */

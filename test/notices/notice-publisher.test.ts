@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../src/core/errors.ts';
 import { inLanguage, type NoticeRule, type PeopleReach } from '../../src/core/notices.ts';
+import type { KeyValueStore } from '../../src/core/storage/key-value-store.ts';
 import { ManualClock } from '../manual-clock.ts';
+import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
 import { aboutDevice, household, PAGE, reachFake, type Sent, way } from './notices-fixture.ts';
 
 const LEAK = aboutDevice('leak', 'Cellar');
@@ -141,6 +143,48 @@ describe('a notice', () => {
       second.publisher.end(`battery/${count}`);
     }
     expect((await household({ clock, store })).notices.recent('ann')).toHaveLength(500);
+  });
+});
+
+describe('the id of a notice', () => {
+  const DAY_MS = 86_400_000;
+
+  test('is another one when its subject comes back, though the former notice is forgotten', async () => {
+    const clock = new ManualClock();
+    const first = await household({ clock, personsFor: () => ['bob'] });
+    first.publisher.begin(BATTERY);
+    first.publisher.end(BATTERY.name);
+    await first.pass(31 * DAY_MS);
+    const later = await household({ clock, store: first.store, personsFor: () => ['bob'] });
+    later.publisher.begin(BATTERY);
+    expect(first.notices.recent('bob')[0]?.id).not.toBe(later.notices.recent('bob')[0]?.id);
+  });
+
+  test('stays when the disk took its messages and not the notice itself, so that none is sent twice', async () => {
+    const clock = new ManualClock();
+    const memory = new MemoryKeyValueStore(clock);
+    const disk = { isFull: true };
+    const store: KeyValueStore = {
+      get: (space, key) => memory.get(space, key),
+      entries: (space) => memory.entries(space),
+      delete: (space, key) => memory.delete(space, key),
+      set: (space, ...rest) => {
+        if (disk.isFull && space === 'notices.recent') throw new AtmoError('STORAGE_FAILED', 'The disk is full');
+        memory.set(space, ...rest);
+      },
+    };
+    const first = await household({ clock, store, personsFor: () => ['bob'] });
+    first.publisher.begin(BATTERY);
+    await first.pass(0);
+    disk.isFull = false;
+    const second = await household({ clock, store, personsFor: () => ['bob'] });
+    second.publisher.begin(BATTERY);
+    await second.pass(60_000);
+    expect([first.sent.length, second.sent.length]).toEqual([1, 0]);
+    second.publisher.end(BATTERY.name);
+    second.publisher.begin(BATTERY);
+    await second.pass(60_000);
+    expect(second.sent).toHaveLength(1);
   });
 });
 
