@@ -2,10 +2,11 @@ import type { KeyObject } from 'node:crypto';
 import { canonicalJson } from '../../src/codec/canonical-json.ts';
 import { toAtmoError } from '../../src/core/errors.ts';
 import { type ProofRequest, signProof } from '../auth/tokens/sign-proof.ts';
-import { type Sending, SimulatedClient } from './client.ts';
+import { ASKED_MS, type Sending, SimulatedClient } from './client.ts';
 import { DEVICE_KINDS, type DeviceKind, deviceTool, GUARDED, routineTool } from './device-kinds.ts';
 import type { Draw } from './draw.ts';
 import { checkAnswer } from './invariants/answer-invariants.ts';
+import { checkNarrower } from './invariants/token-invariants.ts';
 import type { Attempt, GivenToken } from './ledger.ts';
 import { misbehave } from './misdeeds.ts';
 import type { SimulatedAnswer, SimulatedMachine } from './simulated-machine.ts';
@@ -82,17 +83,33 @@ export class SimulatedAgent {
       const { token } = this;
       if (!token || this.#world.isEnding) continue;
       if (this.plan.manner === 'hostile' && this.draw.chance(0.6)) await misbehave(this, token);
-      else await this.#callUntilAnswered(this.newCall(), this.#credential(token));
+      else await this.#callUntilAnswered(this.newCall(), await this.#credential(token));
     }
   }
 
-  /** An agent with a key of its own calls with a narrower token of its own making at times. */
-  #credential(token: GivenToken): Credential {
+  /** An agent calls with a narrower token at times, which it has from its hub, or has made with a key of its own. */
+  async #credential(token: GivenToken): Promise<Credential> {
     const { home } = this.plan;
+    if (token.permissions.includes('admin:token') && this.draw.chance(0.4)) return { token: (await this.#mintHelper(token)) ?? token };
     const { key } = token;
     if (!key || !home.isRunning || this.draw.chance(0.4)) return { token };
     const { forbidden, ...made } = narrowed({ ...token, key }, home, this.draw);
     return { token: made, ...(forbidden !== undefined && { forbidden }) };
+  }
+
+  /** Asks the hub for a narrower token, or for one that is wider in some way, which no hub may give. */
+  async #mintHelper(token: GivenToken): Promise<GivenToken | undefined> {
+    const devices = DEVICE_KINDS.map((kind) => `${kind}:use`);
+    const permissions = this.draw.chance(0.7) ? [this.draw.pick(token.permissions)] : devices;
+    const asked = { agent_id: 'helper', permissions, ttl_seconds: Math.round(this.draw.between(60, 86_400)) };
+    const begunMs = this.#world.queue.nowMs;
+    const answer = await this.#send(this.plan.home, { token, path: '/api/v1/tools/mint_token/invoke', body: asked, timeoutMs: ASKED_MS });
+    const { token: text, token_id: id, agent_id: agent, permissions: given, expires_at: end } = answer?.body.result ?? {};
+    if (text === undefined) return undefined;
+    const made = { id, text, agent, issuer: token.issuer, permissions: given, expiresMs: Date.parse(end), parent: token };
+    this.#world.note(this.plan.name, `has the token ${id} of ${agent} for ${given} until ${end}`);
+    this.#world.guard(() => checkNarrower(made, begunMs));
+    return made;
   }
 
   /** A call that this agent has not made before, of a device of the kind on any machine. */
@@ -102,7 +119,8 @@ export class SimulatedAgent {
     const entry = this.draw.chance(0.8) ? this.plan.home : this.draw.pick(this.#world.machines);
     this.#calls += 1;
     const isRoutine = kind === GUARDED && this.draw.chance(0.3);
-    const params = isRoutine ? '{}' : canonicalJson({ value: this.draw.index(100) });
+    // Some calls of the lock are the same, so that an answer which holds for an hour serves some.
+    const params = isRoutine ? '{}' : canonicalJson({ value: kind === GUARDED && this.draw.chance(0.5) ? 1 : this.draw.index(100) });
     const isJob = this.draw.chance(kind === GUARDED ? 0.3 : 0.1);
     const call = {
       tool: isRoutine ? routineTool(machine.name) : deviceTool(kind, machine.name),

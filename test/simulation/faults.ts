@@ -27,14 +27,8 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     await world.pause(draw.pause(120_000));
     await world.startMachine(machine);
   },
-  'the hub ends while a device acts': async (world, machine, draw) => {
-    await Promise.race([world.nextEffect(machine), world.pause(LONGEST_WAIT_MS)]);
-    await world.pause(draw.pause(50));
-    if (draw.chance(0.5)) machine.kill();
-    else machine.cutPower();
-    await world.pause(draw.pause(5_000));
-    await world.startMachine(machine);
-  },
+  'the hub ends while a device acts': (world, machine, draw) => endAfter(world.nextEffect(machine), { world, machine, draw }),
+  'the hub ends while it tells people': (world, machine, draw) => endAfter(world.provider.nextFrom(machine.name), { world, machine, draw }),
   'the hub is stopped and started': async (world, machine, draw) => {
     await world.stopMachine(machine);
     await world.pause(draw.pause(5_000));
@@ -117,6 +111,15 @@ interface Scene {
   readonly world: World;
   readonly machine: SimulatedMachine;
   readonly draw: Draw;
+}
+
+/** Ends a hub within a moment after something, or without it when that does not come. */
+async function endAfter(moment: Promise<void>, { world, machine, draw }: Scene): Promise<void> {
+  await Promise.race([moment, world.pause(LONGEST_WAIT_MS)]);
+  await world.pause(draw.pause(50));
+  await end({ world, machine, draw });
+  await world.pause(draw.pause(5_000));
+  await world.startMachine(machine);
 }
 
 /** Ends a hub in one of the ways in which it may end. */

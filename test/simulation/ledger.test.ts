@@ -15,7 +15,7 @@ test('a call of a tool of steps is done when each step has happened, in whicheve
   const [first, again] = ['a', 'b'].map((trace) => ledger.begin({ ...CALL, trace }));
   if (!first || !again) throw new Error('There are no attempts');
   const steps = ['sim:light', 'sim:lock'].map((tool) => ({ tool, params: '{}', isDone: false }));
-  ledger.approve({ id: 'approval', machine: 'hub-0', agent: 'agent', tool: TOOL, params: '{}', steps });
+  ledger.approve({ id: 'approval', person: 'owner', machine: 'hub-0', agent: 'agent', tool: TOOL, params: '{}', steps });
   const act = (tool: string) => {
     const effect = effectOf(tool, first);
     ledger.add(effect);

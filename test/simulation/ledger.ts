@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { kindOf, REPEATABLE } from './device-kinds.ts';
 import type { DiskState } from './disk-state.ts';
 import type { AutomationHistory } from './invariants/automation-invariants.ts';
+import type { ProposedAutomation } from './invariants/proposal-invariants.ts';
 
 /** A token that an agent has, as the owner gave it. */
 export interface GivenToken {
@@ -77,6 +78,7 @@ export interface ShownStep {
 /** A person's approval that a hub has accepted. */
 interface GivenApproval {
   readonly id: string;
+  readonly person: string;
   readonly machine: string;
   readonly agent: string;
   readonly tool: string;
@@ -85,6 +87,10 @@ interface GivenApproval {
   readonly steps?: readonly ShownStep[];
   /** The job that it is for, if it is for one alone. */
   readonly job?: string;
+  /** Present for one that holds for an hour: the token with which the call was made that asked for it. */
+  readonly hourOf?: string | undefined;
+  /** When it was answered that it counts no more, since its hour was ended or its person removed. Milliseconds of the world. */
+  endedMs?: number;
   /** When the person got the answer of the hub; undefined as long as that has not come. Milliseconds of the world. */
   answeredMs?: number;
   /** Trace of the call for which it was used. */
@@ -100,6 +106,8 @@ interface ApprovedCall {
 
 /** An approval can be used for so long (docs/approvals.md), in milliseconds. */
 export const USABLE_MS = 600_000;
+
+const HOUR_MS = 3_600_000;
 
 /** A time in which the rules of a hub forbid one of its tools to agents, milliseconds of the world. */
 interface Ban {
@@ -118,10 +126,14 @@ export class Ledger {
 
   /** Automations by machine and agent. */
   readonly automations = new Map<string, AutomationHistory>();
+  /** Automations that agents propose, by machine and agent. */
+  readonly proposed = new Map<string, ProposedAutomation>();
   /** When the clock of a machine was wrong last, milliseconds of the world. */
   readonly wrongClocks = new Map<string, number>();
   /** When a hub has lost both copies of what it knew of revocations and approvals, by its machine. Milliseconds of the world. */
   readonly trustLostMs = new Map<string, number>();
+  /** Machines at which two persons have to approve each call of the lock. */
+  readonly twoPersons = new Set<string>();
   readonly #bans: Ban[] = [];
   /** Calls of which an effect happened, by agent, key, tool and parameters; and the traces of all effects. */
   readonly #done = new Set<string>();
@@ -193,6 +205,7 @@ export class Ledger {
     for (const approval of this.approvals) {
       if (approval.machine !== machine) continue;
       delete approval.usedBy;
+      delete approval.endedMs;
       for (const step of approval.steps ?? []) step.isDone = false;
     }
   }
@@ -203,29 +216,55 @@ export class Ledger {
     return approval;
   }
 
-  /** Takes an approval of exactly this call that was not used before; undefined if there is none. */
-  useApproval(call: ApprovedCall): string | undefined {
-    const found = this.approvals.find((approval) => isFor(approval, call) && !this.#hasEnded(approval, call));
-    const step = found?.steps?.find((one) => isNext(one, call));
-    if (step) step.isDone = true;
-    // An approval serves one call, which has one trace.
-    if (found) found.usedBy = call.attempt.trace;
-    return found?.id;
+  /** The approvals of a person at a machine count no more. */
+  endApprovals({ machine, person, endedMs }: Required<Pick<GivenApproval, 'machine' | 'person' | 'endedMs'>>): void {
+    for (const approval of this.approvals) if (approval.machine === machine && approval.person === person) approval.endedMs ??= endedMs;
   }
 
-  /** Returns whether an approval can be used no more. Its end is known only as well as the clock of the hub. */
-  #hasEnded({ answeredMs = Number.POSITIVE_INFINITY, machine }: GivenApproval, { effect, attempt }: ApprovedCall): boolean {
-    const isClockRight = (this.wrongClocks.get(machine) ?? Number.NEGATIVE_INFINITY) < answeredMs - USABLE_MS;
-    return isClockRight && effect.atMs > answeredMs + USABLE_MS + attempt.timeoutMs;
+  /** Takes the approvals of exactly this call that were not used before, by as many persons as it needs; undefined if there are too few. */
+  useApproval(call: ApprovedCall): string | undefined {
+    const { attempt, effect } = call;
+    const needed = attempt.tool === effect.tool && this.twoPersons.has(effect.machine) ? 2 : 1;
+    const requests = Map.groupBy(
+      this.approvals.filter((approval) => isFor(approval, call) && !hasEnded(approval, attempt)),
+      ({ id }) => id,
+    );
+    for (const [id, approvals] of requests) {
+      if (new Set(approvals.map(({ person }) => person)).size < needed || this.#isOver(approvals, call)) continue;
+      for (const approval of approvals) use(approval, call);
+      return id;
+    }
+    return undefined;
+  }
+
+  /** Returns whether approvals of one request can be used no more. Their end is known only as well as the clock of the hub. */
+  #isOver(approvals: readonly GivenApproval[], { effect, attempt }: ApprovedCall): boolean {
+    const answeredMs = Math.max(...approvals.map((approval) => approval.answeredMs ?? Number.POSITIVE_INFINITY));
+    const lastsMs = approvals.some(({ hourOf }) => hourOf !== undefined) ? HOUR_MS : USABLE_MS;
+    const isClockRight = (this.wrongClocks.get(effect.machine) ?? Number.NEGATIVE_INFINITY) < answeredMs - lastsMs;
+    return isClockRight && effect.atMs > answeredMs + lastsMs + attempt.timeoutMs;
   }
 }
 
-function isFor({ machine, agent, tool, params, steps, job, usedBy }: GivenApproval, call: ApprovedCall): boolean {
+/** Returns whether an approval had ended before a call came. One that was let through before may act after that. */
+function hasEnded({ endedMs = Number.POSITIVE_INFINITY }: GivenApproval, { arrivedMs = 0 }: Attempt): boolean {
+  return arrivedMs > endedMs;
+}
+
+/** An approval serves one call, which has one trace. */
+function use(approval: GivenApproval, call: ApprovedCall): void {
+  const step = approval.steps?.find((one) => isNext(one, call));
+  if (step) step.isDone = true;
+  approval.usedBy = call.attempt.trace;
+}
+
+function isFor({ machine, agent, tool, params, steps, job, usedBy, hourOf }: GivenApproval, call: ApprovedCall): boolean {
   const { attempt, effect } = call;
   const isSameCall = machine === effect.machine && tool === attempt.tool && params === attempt.params && agent === call.agent;
   const isForJob = job === undefined || (attempt.waits && (attempt.jobId ?? job) === job);
   const isUnused = steps ? (usedBy ?? attempt.trace) === attempt.trace && steps.some((step) => isNext(step, call)) : usedBy === undefined;
-  return isSameCall && isForJob && isUnused;
+  const isOfHour = hourOf !== undefined && hourOf === attempt.token.id;
+  return isSameCall && ((isForJob && isUnused) || isOfHour);
 }
 
 function isNext({ isDone, tool, params }: ShownStep, { effect }: ApprovedCall): boolean {

@@ -9,6 +9,17 @@ import { tampered } from './token-links.ts';
 /** Time in which an owner has usually decided about a call, in milliseconds. */
 const DECIDED_AFTER_MS = 60_000;
 
+/** Answers which say that a hub has taken the proof of the request. */
+const TAKEN = new Set([
+  'success',
+  'APPROVAL_REQUIRED',
+  'TOOL_NOT_FOUND',
+  'PERMISSION_DENIED',
+  'RULE_BLOCKED',
+  'OUTCOME_UNKNOWN',
+  'TIMEOUT',
+]);
+
 /** Something that an agent does and no hub may let happen. */
 type Misdeed = (agent: SimulatedAgent, token: GivenToken) => Promise<unknown>;
 
@@ -58,7 +69,8 @@ async function stealToken(agent: SimulatedAgent, token: GivenToken): Promise<voi
 async function replayProof(agent: SimulatedAgent, token: GivenToken): Promise<void> {
   if (!token.key) return;
   const call = agent.newCall();
-  await agent.attempt(call, { token });
+  const outcome = await agent.attempt(call, { token });
+  if (!TAKEN.has(outcome)) return;
   const { lastProof: proof } = agent;
   if (proof !== undefined) await agent.attempt({ ...call, key: `${call.key}-again` }, { token, proof, forbidden: 'its proof was used' });
 }

@@ -1,17 +1,14 @@
-import { readApproverKey, signedDecision } from '../../src/cli/identity/approver-key.ts';
-import { canonicalJson } from '../../src/codec/canonical-json.ts';
+import { readApproverKey } from '../../src/cli/identity/approver-key.ts';
 import { generatePrivateKey, rawPublicKey } from '../../src/codec/public-key.ts';
-import type { JsonObject } from '../../src/core/json.ts';
 import type { SimulatedAgent } from './agents.ts';
+import { SimulatedApprover } from './approvers.ts';
 import { ASKED_MS, SimulatedClient } from './client.ts';
 import { DEVICE_KINDS } from './device-kinds.ts';
 import type { Draw } from './draw.ts';
-import { checkShown } from './invariants/shown-invariants.ts';
 import type { GivenToken } from './ledger.ts';
 import type { SimulatedMachine } from './simulated-machine.ts';
 import type { World } from './world.ts';
 
-const LOOKS_EVERY_MS = 40_000;
 const TOKEN_CHANGES_MS = 3 * 3_600_000;
 /** Mean time for which an agent has a token that has ended, in milliseconds. */
 const TOKEN_ENDED_MS = 5 * 60_000;
@@ -25,7 +22,6 @@ export class SimulatedOwner {
   readonly #agents: readonly SimulatedAgent[];
   readonly #client: SimulatedClient;
   readonly #draw: Draw;
-  #lastDecision: object | undefined;
 
   constructor(
     world: World,
@@ -41,46 +37,15 @@ export class SimulatedOwner {
 
   start(): void {
     this.#client.process.run(() => {
-      void this.#decide();
+      const key = () => readApproverKey(this.#machine.ownerKeyFile);
+      void new SimulatedApprover(this.#world, this.#machine, {
+        client: this.#client,
+        person: 'owner',
+        key,
+        isRemoved: () => false,
+      }).decide();
       for (const agent of this.#agents) void this.#manage(agent);
     });
-  }
-
-  /** Decides about calls until the world ends. */
-  async #decide(): Promise<void> {
-    for (;;) {
-      await this.#client.pause(this.#draw.pause(this.#world.paced(LOOKS_EVERY_MS)));
-      const listed = await this.#call('list_approvals', { state: 'pending' });
-      for (const request of listed?.approvals ?? []) await this.#answer(request);
-    }
-  }
-
-  async #answer(request: ReturnType<typeof JSON.parse>): Promise<void> {
-    if (this.#draw.chance(0.1)) return;
-    const decision = this.#draw.chance(0.8) ? 'approve' : 'deny';
-    const body = signedDecision(request, { decision, person: 'owner', key: readApproverKey(this.#machine.ownerKeyFile) });
-    const { approval_id: id, agent_id: agent, tool, params, runs, job_id: job } = request;
-    this.#world.guard(() => checkShown(this.#machine, request));
-    const shown = {
-      id,
-      machine: this.#machine.name,
-      agent,
-      ...shownCall({ tool, params }),
-      ...(runs?.steps && { steps: runs.steps.map((step: Shown) => ({ ...shownCall(step), isDone: false })) }),
-      ...(job && { job }),
-    };
-    await this.#replay(id);
-    // It counts from now on, since the answer of the hub may be lost.
-    const approval = decision === 'approve' ? this.#world.ledger.approve(shown) : undefined;
-    this.#world.note(this.#client.process.name, `answers ${id} of ${agent} for ${tool} ${shown.params}: ${decision}`);
-    const answered = await this.#send(`/api/v1/approvals/${id}`, body);
-    if (approval && answered) approval.answeredMs = this.#world.queue.nowMs;
-    this.#lastDecision = body;
-  }
-
-  /** Somebody who has stolen the token of the owner, but no key, answers a request with what was signed for the one before. */
-  async #replay(id: string): Promise<void> {
-    if (this.#lastDecision && this.#draw.chance(0.1)) await this.#send(`/api/v1/approvals/${id}`, this.#lastDecision);
   }
 
   /** Gives an agent a token, and takes it back from time to time. */
@@ -100,8 +65,10 @@ export class SimulatedOwner {
   }
 
   async #giveToken({ plan: { name } }: SimulatedAgent): Promise<GivenToken | undefined> {
-    const permissions = DEVICE_KINDS.filter(() => this.#draw.chance(0.7)).map((kind) => `${kind}:use`);
-    if (permissions.length === 0) return undefined;
+    const devices = DEVICE_KINDS.filter(() => this.#draw.chance(0.7)).map((kind) => `${kind}:use`);
+    if (devices.length === 0) return undefined;
+    // Who has this makes narrower tokens for helpers, by asking the hub.
+    const permissions = [...devices, ...(this.#draw.chance(0.4) ? ['admin:token'] : [])];
     const key = this.#draw.chance(0.3) ? generatePrivateKey() : undefined;
     const ttl = this.#draw.chance(0.2) ? Math.round(this.#draw.between(60, LONGEST_SHORT_SECONDS)) : undefined;
     const asked = { agent_id: name, permissions, ...(key && { key: rawPublicKey(key) }), ...(ttl !== undefined && { ttl_seconds: ttl }) };
@@ -140,14 +107,4 @@ export class SimulatedOwner {
   async #send(path: string, body: object): Promise<ReturnType<typeof JSON.parse> | undefined> {
     return await this.#client.ask(this.#machine, { path, body });
   }
-}
-
-interface Shown {
-  readonly tool: string;
-  readonly params: JsonObject;
-}
-
-/** A call as a request shows it, without the version of its tool. */
-function shownCall({ tool, params }: Shown): { readonly tool: string; readonly params: string } {
-  return { tool: tool.replace(/@.*/, ''), params: canonicalJson(params) };
 }

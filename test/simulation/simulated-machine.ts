@@ -15,6 +15,7 @@ import { forbiddenTool } from './device-kinds.ts';
 import type { DiskState } from './disk-state.ts';
 import { Draw } from './draw.ts';
 import type { EventQueue } from './event-queue.ts';
+import { type NotificationProvider, recipientsOf } from './notification-provider.ts';
 import type { SimulatedNetwork } from './simulated-network.ts';
 import { SimulatedProcess } from './simulated-process.ts';
 import { closeDatabases, openDatabases } from './simulated-sqlite.ts';
@@ -32,6 +33,8 @@ export interface MachineParts {
   readonly logger: (machine: string) => Logger;
   /** Tools that the hub of this machine has beside its own. */
   readonly tools: readonly RegisteredTool[];
+  /** Tells people what the hub of this machine sends them. */
+  readonly provider: NotificationProvider;
   /** Stands for Matter in the hub of a process. */
   readonly openMatter: (process: SimulatedProcess) => OpenMatter;
 }
@@ -137,6 +140,7 @@ export class SimulatedMachine {
       bootId: crc32(`${this.name} ${this.#boots}`).toString(16).padStart(8, '0'),
     });
     process.disk = new UnsyncedWrites(this.stateDir);
+    process.service = this.#parts.provider.take;
     process.diskState = this.#diskState;
     process.clockErrorMs = this.bootClockErrorMs;
     this.#process = process;
@@ -173,7 +177,14 @@ export class SimulatedMachine {
   }
 
   /** Answers as the hub does over HTTP, in its process. */
-  async ask({ path, token, body, method, headers = {}, signal }: SimulatedRequest): Promise<SimulatedAnswer> {
+  async ask(request: SimulatedRequest): Promise<SimulatedAnswer> {
+    const { process } = this;
+    const response = await this.open(request);
+    return await process.run(async () => ({ status: response.status, body: JSON.parse((await response.text()) || '{}') }));
+  }
+
+  /** Answers as the hub does over HTTP, in its process. The body of the answer can be read as it comes. */
+  async open({ path, token, body, method, headers = {}, signal }: SimulatedRequest): Promise<Response> {
     const app = this.#app;
     if (!app) throw new Error(`${this.name} has not started`);
     const init: RequestInit = {
@@ -182,10 +193,7 @@ export class SimulatedMachine {
       ...(body && { body: JSON.stringify(body) }),
       ...(signal && { signal }),
     };
-    return await this.process.run(async () => {
-      const response = await app.request(`http://${HOST}${path}`, init);
-      return { status: response.status, body: JSON.parse((await response.text()) || '{}') };
-    });
+    return await this.process.run(() => app.request(`http://${HOST}${path}`, init));
   }
 
   /** The answer to a call of a tool by the owner. Throws if the call failed. */
@@ -255,6 +263,7 @@ export class SimulatedMachine {
       sensors: { sysfs: join(this.stateDir, SYSFS) },
       tools: { dynamic_registration: true, allowed_permissions: ['*'], disabled: [forbiddenTool(this.name)] },
       clock: { trust: 'always' },
+      connectors: { notify: { recipients: recipientsOf(this.name) } },
     };
   }
 }

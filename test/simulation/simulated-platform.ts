@@ -6,6 +6,7 @@ import timersPromises from 'node:timers/promises';
 import { seededRandom } from '../seeded-random.ts';
 import { installFiles } from './simulated-files.ts';
 import { currentProcess } from './simulated-process.ts';
+import { installRequests } from './simulated-requests.ts';
 
 /**
  * Replaces the time, timers, random numbers and asynchronous files of Node.js in this process by those of the simulated world. It has to run
@@ -17,6 +18,7 @@ export function installPlatform(): void {
   installTimers();
   installRandom();
   installFiles();
+  installRequests();
   installMachine();
   syncBuiltinESMExports();
 }

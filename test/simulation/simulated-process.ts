@@ -3,6 +3,7 @@ import type { Clock } from '../../src/core/clock.ts';
 import { seededRandom } from '../seeded-random.ts';
 import type { DiskState } from './disk-state.ts';
 import type { EventOwner, EventQueue } from './event-queue.ts';
+import type { NetworkService } from './simulated-requests.ts';
 import type { UnsyncedWrites } from './unsynced-writes.ts';
 
 /** The time at which every world begins, milliseconds since 1970. It is after the time of every file of this machine. */
@@ -32,6 +33,8 @@ export class SimulatedProcess implements EventOwner {
   diskState: DiskState = 'well';
   /** Learns which writes to the disk are synced; undefined for a process without a disk. */
   disk: UnsyncedWrites | undefined;
+  /** What takes its requests to other machines; undefined for a process without any. */
+  service: NetworkService | undefined;
   readonly #queue: EventQueue;
   /** The asynchronous context of the process. To make a new one for each message costs more than most messages. */
   readonly #context = current.run(this, () => new AsyncResource('SimulatedProcess'));

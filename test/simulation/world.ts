@@ -4,9 +4,11 @@ import type { JsonObject } from '../../src/core/json.ts';
 import type { Logger } from '../../src/core/logger.ts';
 import { seededRandom } from '../seeded-random.ts';
 import { AGENT_MANNERS, SimulatedAgent } from './agents.ts';
+import { SimulatedAdult } from './approvers.ts';
 import { SimulatedAutomation } from './automations.ts';
 import { BrokenInvariant } from './broken-invariant.ts';
 import type { Damage } from './damage.ts';
+import { deviceTool, GUARDED } from './device-kinds.ts';
 import { LampsOfMachine, SimulatedHousehold } from './devices/household.ts';
 import { Draw } from './draw.ts';
 import { EventQueue } from './event-queue.ts';
@@ -16,10 +18,16 @@ import { checkAutomationCall, forgetChanges } from './invariants/automation-inva
 import { EFFECT_INVARIANTS } from './invariants/effect-invariants.ts';
 import { checkGrowth } from './invariants/growth-invariants.ts';
 import { checkMesh } from './invariants/mesh-invariants.ts';
+import { ToldNotices } from './invariants/notice-invariants.ts';
+import { checkProposedCall, forgetEnds } from './invariants/proposal-invariants.ts';
 import { type Effect, Ledger } from './ledger.ts';
+import { SimulatedListener } from './listeners.ts';
 import { SimulatedMaker } from './makers.ts';
+import { SimulatedMessenger } from './messengers.ts';
+import { NotificationProvider } from './notification-provider.ts';
 import { SimulatedOwner } from './people.ts';
-import { changeRules } from './rules.ts';
+import { SimulatedProposer } from './proposers.ts';
+import { changeRules, rulesText } from './rules.ts';
 import { type DeviceMood, deviceTools } from './simulated-devices.ts';
 import { SimulatedMachine } from './simulated-machine.ts';
 import { SimulatedNetwork } from './simulated-network.ts';
@@ -57,6 +65,8 @@ export class World {
   readonly queue: EventQueue;
   readonly network: SimulatedNetwork;
   readonly ledger = new Ledger();
+  readonly told = new ToldNotices();
+  readonly provider: NotificationProvider;
   readonly machines: readonly SimulatedMachine[];
   readonly trace: Trace;
   /** Names of what can be left out, and was there. */
@@ -84,6 +94,14 @@ export class World {
       queue: this.queue,
       random: this.#process.random,
       onMessage: (message) => this.trace.message(this.queue.nowMs, message),
+    });
+    this.provider = new NotificationProvider({
+      process: this.#process,
+      draw: this.#drawFor('messages'),
+      told: this.told,
+      nowMs: () => this.queue.nowMs,
+      note: (what) => this.note('messages', what),
+      guard: (check) => this.guard(check),
     });
     this.machines = Array.from({ length: plan.hubs }, (_, index) => this.#machine(`hub-${index}`));
   }
@@ -190,9 +208,16 @@ export class World {
       machine.lostStateMs = nowMs;
       this.ledger.forgetKeys(machine.name);
       for (const history of this.ledger.automationsOf(machine.name)) forgetChanges(history);
-      if (isAny(/^trust/)) this.ledger.forgetTrust(machine.name, nowMs);
+      forgetEnds(this.ledger.proposed.values(), machine.name);
+      this.told.forget(machine.name);
+      if (isAny(/^trust/)) this.#forgetTrust(machine);
     }
     this.note('fault', `${what}: ${machine.name}`);
+  }
+
+  #forgetTrust({ name }: SimulatedMachine): void {
+    this.ledger.forgetTrust(name, this.queue.nowMs);
+    this.told.forgetAbsences(name);
   }
 
   fail(broken: BrokenInvariant): void {
@@ -228,8 +253,13 @@ export class World {
     const home = this.#homes.get(name);
     if (home && this.has(`household-${name}`))
       new SimulatedHousehold(this, machine, { home, seed: this.#seedOf(`household of ${name}`) }).start();
+    if (this.has(`listener-${name}`)) new SimulatedListener(this, machine, this.#seedOf(`listener of ${name}`)).start();
+    if (this.has(`proposer-${name}`)) new SimulatedProposer(this, machine, this.#seedOf(`proposer of ${name}`)).start();
+    if (this.has(`adult-${name}`)) new SimulatedAdult(this, machine, this.#seedOf(`adult of ${name}`)).start();
+    if (this.has(`messenger-${name}`)) new SimulatedMessenger(this, machine, this.#seedOf(`messenger of ${name}`)).start();
     if (this.has(`maker-${name}`)) new SimulatedMaker(this, machine, this.#seedOf(`maker of ${name}`)).start();
-    if (this.has(`rules-${name}`)) this.#process.run(() => void changeRules(this, machine, this.#drawFor(`rules of ${name}`)));
+    if (this.has(`rules-${name}`))
+      this.#process.run(() => void changeRules(this, machine, { draw: this.#drawFor(`rules of ${name}`), always: this.#lockRules(name) }));
   }
 
   /** Draws of its own, which what is left out of the world does not shift. */
@@ -251,15 +281,22 @@ export class World {
       onCommand: (command) => this.#onCommand(command),
       onEffect: (effect) => this.#onEffect(effect),
     });
-    const { queue, network } = this;
+    const { queue, network, provider } = this;
     const logger = (machine: string) => this.#logger(machine);
     const home = new LampsOfMachine(this, name, this.#seedOf(`lamps of ${name}`));
     this.#homes.set(name, home);
     const openMatter = (process: SimulatedProcess) => home.openMatter(process);
     return new SimulatedMachine(
-      { queue, network, logger, tools, openMatter },
-      { name, seed, folder: this.#plan.folder, rules: 'rules: []\n' },
+      { queue, network, logger, tools, provider, openMatter },
+      { name, seed, folder: this.#plan.folder, rules: rulesText(this.#lockRules(name)) },
     );
+  }
+
+  /** The rules that a machine always has: at some, two persons have to approve each call of the lock. */
+  #lockRules(name: string): readonly string[] {
+    if (!this.#drawFor(`persons at ${name}`).chance(0.4) || !this.has(`two-persons-${name}`)) return [];
+    this.ledger.twoPersons.add(name);
+    return [`{ name: two persons, effect: approve, persons: 2, when: { tool: '${deviceTool(GUARDED, name)}' } }`];
   }
 
   #mood(): DeviceMood {
@@ -268,6 +305,8 @@ export class World {
   }
 
   #onCommand(call: Omit<Effect, 'atMs'>): void {
+    const proposed = this.ledger.proposed.get(`${call.machine} ${call.agent}`);
+    if (proposed) this.guard(() => checkProposedCall(proposed, call, this.queue.nowMs));
     const history = this.ledger.automations.get(`${call.machine} ${call.agent}`);
     const machine = this.#machineOf(call.machine);
     if (!history || !machine) return;
@@ -281,7 +320,8 @@ export class World {
     for (const { name, resolve } of this.#effectListeners) if (name === effect.machine) resolve();
     this.#effectListeners = this.#effectListeners.filter(({ name }) => name !== effect.machine);
     this.note(effect.machine, `does ${effect.tool} ${effect.params} for trace ${effect.trace}`);
-    if (ledger.automations.has(`${effect.machine} ${effect.agent}`)) return;
+    const agent = `${effect.machine} ${effect.agent}`;
+    if (ledger.automations.has(agent) || ledger.proposed.has(agent)) return;
     const attempt = ledger.attempts.get(effect.trace);
     if (!attempt) {
       this.fail(new BrokenInvariant('an effect has a call', `${effect.trace} has none`, [effect.trace]));
@@ -314,6 +354,7 @@ export class World {
       await checkAudit(machine, this.ledger);
       checkGrowth(machine, this.ledger, this.queue.nowMs);
     }
+    this.told.requireAllTold();
     await checkMesh(this.machines);
   }
 

@@ -75,6 +75,7 @@ const PLACES: readonly Place[] = [
         "const used: ApprovalRecord = { ...record, state: 'used' };",
         'const used: ApprovalRecord = record;',
       ],
+      ['a person who approves twice counts as two', 'given.some(({ person }) => person === word.person)', 'given.length > 1'],
       ['one approval less is enough', 'if (given.length >= record.needed) return', 'if (given.length >= record.needed - 1) return'],
       ['that an approval was used is not stored', '    this.#records.save(used);\n', ''],
       [
@@ -85,6 +86,18 @@ const PLACES: readonly Place[] = [
     ],
   },
   {
+    file: 'src/auth/people/people-service.ts',
+    within: { from: '  async #endPerson(', to: '\n  }\n' },
+    rows: [['the keys of who was removed approve on', '    await this.#removeKeys(name);\n', '']],
+  },
+  {
+    file: 'src/auth/approvals/standing-answer-store.ts',
+    rows: [
+      ['an hour holds for other tokens of the agent', '        record.requester.tokenId === principal.token?.id &&\n', ''],
+      ['an hour that was ended holds on', ' || record.removedBy !== undefined) return false;', ') return false;'],
+    ],
+  },
+  {
     file: 'src/auth/approvals/approval-record.ts',
     rows: [
       ['an approval serves a call with other parameters', ' && record.callHash === request.callHash;', ';'],
@@ -92,6 +105,21 @@ const PLACES: readonly Place[] = [
         'an approval serves a call of another agent',
         'isSameCall && requesterKey(record) === principalKey(request.principal) && ',
         'isSameCall && ',
+      ],
+    ],
+  },
+  {
+    file: 'src/auth/tokens/token-issuer.ts',
+    rows: [
+      [
+        'a token lasts longer than the one that it is made from',
+        'expiresAt: Math.min(asked.expiresAt, parent.expiresAt),',
+        'expiresAt: Math.max(asked.expiresAt, parent.expiresAt),',
+      ],
+      [
+        'a token that an agent asks for may do what its maker may not',
+        'if (beyond.length > 0) throw denied(',
+        'if (beyond.length > 9) throw denied(',
       ],
     ],
   },
@@ -284,6 +312,70 @@ const PLACES: readonly Place[] = [
       ['a time that came long ago starts a run', 'else if (nowMs - dueMs > MAX_LATE_MS)', 'else if (dueMs - nowMs > MAX_LATE_MS)'],
       ['a time that has fired is found again', 'afterMs < (found.nextMs ?? found.afterMs', 'afterMs <= (found.nextMs ?? found.afterMs'],
       ['a time fires again after the clock was set back', '    if (isDue) this.#firedMs = dueMs;\n', ''],
+    ],
+  },
+  {
+    file: 'src/notices/notice-outbox.ts',
+    rows: [
+      [
+        'a message that was being sent when the process ended is not sent again',
+        "delivery.state === 'sending' ? { ...delivery, state: 'due' } : delivery",
+        'delivery',
+      ],
+      [
+        'that a message was sent is not stored',
+        "      this.#change({ ...sending, state: 'sent' });\n",
+        "      this.#deliveries.set(sending.id, { ...sending, state: 'sent' });\n",
+      ],
+      [
+        'each attempt to send a message has an id of its own',
+        '{ ...rest, id, recipient,',
+        '{ ...rest, id: id + sending.attempts, recipient,',
+      ],
+      ['a message that nobody took is not tried again', "state: 'due', dueMs: clock.now() + pauseMs, fault }", "state: 'failed', fault }"],
+      ['who was removed is told what still waited', '!personsFor(notice.kind).includes(recipient)', '!personsFor(notice.kind)'],
+      [
+        'a message that a stop cut off counts as one with an unknown outcome',
+        " || (code === 'OUTCOME_UNKNOWN' && this.#stop.signal.aborted)",
+        '',
+      ],
+    ],
+  },
+  {
+    file: 'src/automations/proposals/proposals.ts',
+    rows: [
+      ['an agent accepts what it proposes', 'people.personOf(by) !== undefined && ports', 'ports'],
+      ['a proposal is accepted with the hash of another one', 'if (hash !== proposal.hash)', "if (hash === '')"],
+      ['a proposal changes an automation that was edited since', 'if (number !== replaces.version)', 'if (number < replaces.version)'],
+    ],
+  },
+  {
+    file: 'src/automations/proposals/proposal-store.ts',
+    rows: [
+      [
+        'what was declined can be accepted',
+        'if (!proposal.answer) return proposal;',
+        "if (proposal.answer?.kind !== 'accepted') return proposal;",
+      ],
+    ],
+  },
+  {
+    file: 'src/http/event-feed.ts',
+    rows: [
+      ['who comes back gets the last event again', 'this.#history.slice(index + 1) : undefined', 'this.#history.slice(index) : undefined'],
+      ['who comes back gets only what happens from then on', 'this.#history.slice(index + 1) : undefined', '[] : undefined'],
+      ['nobody is told of a gap', "    if (backlog === undefined) sink.write(sseMessage('gap', { last_event_id: lastEventId }));\n", ''],
+      ['a listener who does not read is never cut off', 'if (!sink.write(text)) this.#disconnect(sink);', 'sink.write(text);'],
+    ],
+  },
+  {
+    file: 'src/notices/person-messages.ts',
+    rows: [
+      [
+        'a message to one person goes to all',
+        'if (persons.includes(person)) return [person];',
+        'if (persons.includes(person)) return persons;',
+      ],
     ],
   },
   {
