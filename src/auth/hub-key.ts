@@ -1,4 +1,13 @@
-import { createCipheriv, createDecipheriv, createECDH, createHmac, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createECDH,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto';
 import { join } from 'node:path';
 import { canonicalJson } from '../codec/canonical-json.ts';
 import { hubIdOf, rawPublicKey } from '../codec/public-key.ts';
@@ -24,7 +33,7 @@ interface OpenHubKey {
   readonly privateKey: KeyObject;
   readonly hubId: HubId;
   readonly publicKey: string;
-  readonly sealKey: Uint8Array;
+  readonly sealKey: KeyObject;
   readonly encryptionKey: Uint8Array;
 }
 
@@ -49,7 +58,7 @@ export class HubKey implements Service {
       privateKey,
       hubId: hubIdOf(publicKey),
       publicKey,
-      sealKey: derivedKey(privateKey, SEAL_CONTEXT),
+      sealKey: createSecretKey(derivedKey(privateKey, SEAL_CONTEXT)),
       encryptionKey: derivedKey(privateKey, ENCRYPTION_CONTEXT),
     };
   }
