@@ -6,6 +6,7 @@ import { decodeClaims, encodeClaims, type TokenClaims } from '../../src/auth/tok
 import { type CborValue, decodeCbor, encodeCbor } from '../../src/codec/cbor.ts';
 import { unverifiedPayload } from '../../src/codec/cose-sign1.ts';
 import { generatePrivateKey, rawPublicKey } from '../../src/codec/public-key.ts';
+import { oncePerText } from '../../src/core/lifecycle.ts';
 import { DEVICE_KINDS } from './device-kinds.ts';
 import type { Draw } from './draw.ts';
 import type { GivenToken } from './ledger.ts';
@@ -97,6 +98,9 @@ export function tampered(token: GivenToken, others: readonly GivenToken[], draw:
   }
 }
 
+/** The raw public key of the private key in a text. */
+const publicKeyIn = oncePerText((text) => rawPublicKey(createPrivateKey(text)), { maxKept: 64 });
+
 /**
  * Returns a narrower token that the agent of a token with its own key signs itself, bound to the key of the hub. Some are wider, which no hub
  * may accept.
@@ -107,10 +111,10 @@ export function narrowed(
   draw: Draw,
 ): GivenToken & { readonly forbidden?: string } {
   const leaf = leafOf(token.text);
-  const hubKey = createPrivateKey(readFileSync(join(machine.stateDir, 'hub.key')));
+  const hubKey = publicKeyIn(readFileSync(join(machine.stateDir, 'hub.key'), 'utf8'));
   const permissions = [draw.pick(token.permissions)];
   const excess = draw.pick(excessesOf(leaf, token));
-  const claims = childOf(leaf, draw, { permissions, key: rawPublicKey(hubKey), ...excess });
+  const claims = childOf(leaf, draw, { permissions, key: hubKey, ...excess });
   return {
     ...token,
     id: claims.id,
