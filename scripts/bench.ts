@@ -18,6 +18,7 @@ interface Bench {
 const BENCHES: Readonly<Record<string, Bench>> = {
   local: { summary: 'tool call over HTTP / bare invoke and read', isNetworked: true, load: () => import('./bench/local.ts') },
   memory: { summary: 'idle RSS with 11 devices / bare controller', isNetworked: true, load: () => import('./bench/memory.ts') },
+  rest: { summary: 'processor time at rest with 11 lights / bare controller', isNetworked: true, load: () => import('./bench/rest.ts') },
   start: { summary: 'exec to first answered call / bare controller', isNetworked: true, load: () => import('./bench/start.ts') },
   fleet: { summary: '50 devices: commission, restart, idle', isNetworked: true, load: () => import('./bench/fleet.ts') },
   registry: { summary: '10,000 tools: lookup, list, validation', isNetworked: false, load: () => import('./bench/registry.ts') },

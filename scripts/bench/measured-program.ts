@@ -57,15 +57,15 @@ export class MeasuredProgram implements AsyncDisposable {
 
   /** Memory that the kernel holds for it, in MB. */
   get rssMegabytes(): number {
-    return rssMegabytes(this.#pid);
+    return rssMegabytes(this.pid);
   }
 
   /** Processor time it has used, in seconds. */
   get cpuSeconds(): number {
-    return cpuSeconds(this.#pid);
+    return cpuSeconds(this.pid);
   }
 
-  get #pid(): number {
+  get pid(): number {
     return this.#child.pid ?? 0;
   }
 
