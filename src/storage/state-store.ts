@@ -16,8 +16,8 @@ export interface StateStoreOptions {
   readonly directory: string;
   readonly snapshotDirectory: string;
   readonly snapshotEveryMs?: number;
-  /** If true, makes a snapshot when the store stops and anything has changed since the last snapshot. Default true. */
-  readonly isCopiedAtStop?: boolean;
+  /** If true, makes no snapshot when the store stops. Otherwise makes one then, if anything has changed since the last snapshot. */
+  readonly skipsCopyAtStop?: boolean;
   readonly maxValueBytes?: number;
   readonly maxFileBytes?: number;
   readonly sweepEveryMs?: number;
@@ -117,7 +117,7 @@ export class StateStore implements KeyValueStore, Service {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#cancelSweep();
     // Changes since the last scheduled snapshot, such as the name of a new device, must not exist in only one file.
-    if (this.#options.isCopiedAtStop ?? true) await this.#file.snapshotIfChanged();
+    if (!this.#options.skipsCopyAtStop) await this.#file.snapshotIfChanged();
     await this.#file[Symbol.asyncDispose]();
     this.#trust[Symbol.dispose]();
   }

@@ -79,16 +79,20 @@ describe('a state.db that was emptied or lost', () => {
     expect(fixture.collaborators.problems.list()).toHaveLength(1);
   });
 
-  test('that is replaced by an older one is reported', async () => {
+  test('that is replaced by an older one is reported once, and kept where the copy of it is older still', async () => {
     await using fixture = new AuditLogFixture();
     const path = fixture.path('state.db');
-    (await fixture.state()).set('s', 'k', 1);
+    const first = await fixture.state();
+    await first.snapshot();
+    first.set('s', 'k', 1);
     await fixture.close();
     copyFileSync(path, `${path}.before`);
     (await fixture.state()).set('s', 'k', 2);
     await fixture.close();
     copyFileSync(`${path}.before`, path);
-    await fixture.state();
+    expect((await fixture.state()).get('s', 'k')).toBe(1);
+    await fixture.close();
+    expect((await fixture.state()).get('s', 'k')).toBe(1);
     expect(warningsOf(fixture)).toEqual(['storage.database_outdated']);
     expect(fixture.collaborators.problems.list()).toEqual([expect.stringContaining('state.db has lost its last 1 changes')]);
   });
@@ -206,6 +210,20 @@ describe('trust.log', () => {
       await fixture.close();
       expect(readFileSync(path, 'utf8').trim().split('\n').sort()).toEqual(expected);
     }
+  });
+
+  test('brings back what has an end with that end', async () => {
+    await using fixture = new AuditLogFixture();
+    const store = await fixture.state();
+    await store.snapshot();
+    store.set(REVOKED, 'token-1', 'statement', { ttlMs: 60_000 });
+    await fixture.close();
+    truncateSync(fixture.path('state.db'), 0);
+    const restored = await fixture.state();
+    fixture.clock.advance(59_999);
+    expect(restored.get(REVOKED, 'token-1')).toBe('statement');
+    fixture.clock.advance(1);
+    expect(restored.get(REVOKED, 'token-1')).toBeUndefined();
   });
 
   test('brings nothing back that ended meanwhile', async () => {

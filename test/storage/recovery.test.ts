@@ -13,6 +13,7 @@ import {
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
+import { FailingDisk } from '../failing-disk.ts';
 import { AuditLogFixture, sensorId, sensorInfo } from './storage-fixture.ts';
 
 type Damage = (path: string) => void;
@@ -42,6 +43,21 @@ async function fillAndStop(fixture: AuditLogFixture): Promise<void> {
   store.set('s', 'after', 1);
   await store[Symbol.asyncDispose]();
 }
+
+test('a new state.db and its name are on the disk once the store has started, and are not written there again', async () => {
+  await using fixture = new AuditLogFixture();
+  const disk = new FailingDisk();
+  await disk.install(import.meta.filename);
+  const syncedByStart = async () => {
+    disk.arm(0, 'killed');
+    await fixture.state();
+    disk.disarm();
+    await fixture.close();
+    return [fixture.path('state.db'), fixture.directory].filter((path) => disk.synced.has(path));
+  };
+  expect(await syncedByStart()).toEqual([fixture.path('state.db'), fixture.directory]);
+  expect(await syncedByStart()).not.toContain(fixture.path('state.db'));
+});
 
 describe('a damaged state.db', () => {
   test.each(DAMAGES)('%s is set aside and the snapshot restored, loudly', async (_name, damage) => {
@@ -84,6 +100,7 @@ describe('a damaged state.db', () => {
       await expect(fixture.state()).rejects.toMatchObject({
         code: 'STORAGE_FAILED',
         message: expect.stringContaining('your own copy of the state directory'),
+        details: { path: fixture.path('state.db'), cause: 'lost' },
       });
     }
     expect(setAside(fixture)).toEqual([]);
@@ -149,7 +166,7 @@ describe('a damaged history.db', () => {
 describe('snapshots', () => {
   test('are taken when the store stops, once for all that changed', async () => {
     await using fixture = new AuditLogFixture();
-    const store = await fixture.state({ isCopiedAtStop: true });
+    const store = await fixture.state({ skipsCopyAtStop: false });
     store.set('devices', 'lamp', { name: 'Lamp' });
     await store[Symbol.asyncDispose]();
     await store[Symbol.asyncDispose]();

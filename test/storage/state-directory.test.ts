@@ -1,10 +1,22 @@
-import { chmodSync, chownSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { createLogger, silentLogger } from '../../src/core/logger.ts';
-import { defaultStateDirectory, prepareStateDirectory } from '../../src/storage/state-directory.ts';
+import { defaultStateDirectory, prepareStateDirectory, WritableCopy } from '../../src/storage/state-directory.ts';
 import { AuditLogFixture } from './storage-fixture.ts';
 
 const mode = (path: string): number => statSync(path).mode & 0o777;
+
+test('the copy of a directory that cannot be written leaves out what a backup does, and is gone afterwards', async () => {
+  await using fixture = new AuditLogFixture();
+  for (const folder of ['tls', 'snapshots', 'backups', 'before-restore-2026']) {
+    mkdirSync(fixture.path(folder));
+    writeFileSync(fixture.path(`${folder}/file`), folder);
+  }
+  const copy = await WritableCopy.of(fixture.directory);
+  expect(readdirSync(copy.path, { recursive: true }).toSorted()).toEqual(['tls', 'tls/file']);
+  await copy[Symbol.asyncDispose]();
+  expect(existsSync(copy.path)).toBe(false);
+});
 
 describe('the state directory', () => {
   test("is made with its folders, for the hub's user alone, whatever the umask", async () => {

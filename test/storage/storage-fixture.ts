@@ -27,7 +27,7 @@ export class AuditLogFixture implements AsyncDisposable {
   }
 
   async state(options: Partial<StateStoreOptions> = {}): Promise<StateStore> {
-    return await this.#start(new StateStore(this.collaborators, { ...this.#folders(), isCopiedAtStop: false, ...options }));
+    return await this.#start(new StateStore(this.collaborators, { ...this.#folders(), skipsCopyAtStop: true, ...options }));
   }
 
   async history(options: Partial<HistoryStoreOptions> = {}): Promise<HistoryStore> {

@@ -196,7 +196,7 @@ async function skipCounters(directory: string, { madeAt }: ArchiveTable): Promis
     problems: new HubProblems(),
     fileAnchors,
   };
-  const options = { directory, snapshotDirectory: join(directory, 'snapshots'), isCopiedAtStop: false };
+  const options = { directory, snapshotDirectory: join(directory, 'snapshots'), skipsCopyAtStop: true };
   await using store = new StateStore(collaborators, options);
   await store.start();
   const epoch = new AnnouncedEpoch({ store, clock });

@@ -156,7 +156,7 @@ describe('on a real disk', () => {
     const clock = new TurnableClock();
     const reopened = async <T>(work: (setup: Awaited<ReturnType<typeof makeApprovals>>) => Promise<T>): Promise<T> => {
       const journal = { clock, logger: silentLogger, events: new EventBus('hub:test', clock), ...journalParts(directory) };
-      await using store = new StateStore(journal, { directory, snapshotDirectory: directory, isCopiedAtStop: false });
+      await using store = new StateStore(journal, { directory, snapshotDirectory: directory, skipsCopyAtStop: true });
       await store.start();
       return await work(await makeApprovals(clock, store));
     };

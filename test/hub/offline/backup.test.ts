@@ -51,7 +51,7 @@ async function stateIn(directory: string): Promise<StateStore> {
     events: new EventBus('urn:test', systemClock),
     ...journalParts(directory),
   };
-  const store = new StateStore(collaborators, { directory, snapshotDirectory: join(directory, 'snapshots'), isCopiedAtStop: false });
+  const store = new StateStore(collaborators, { directory, snapshotDirectory: join(directory, 'snapshots'), skipsCopyAtStop: true });
   await store.start();
   return store;
 }

@@ -97,6 +97,48 @@ describe('the front of the journal', () => {
     expect(fixture.warnings()).toEqual(['audit.log_damaged']);
   });
 
+  test('that was put aside is followed by a new one, of which nothing is missed after a kill', async () => {
+    await using fixture = new AuditFixture();
+    const { insert } = AuditWriter.prototype;
+    let commits = 0;
+    await killed(fixture, (front) => {
+      changeLine(front, 2, (line) => line.replace('"level":40', '"level":99'));
+      // The rows before the mistake are committed, those of this start are not.
+      vi.spyOn(AuditWriter.prototype, 'insert').mockImplementation(function onlyOnce(this: AuditWriter, rows) {
+        if (commits++ > 0) throw new AtmoError('STORAGE_FAILED', 'killed');
+        return Reflect.apply(insert, this, [rows]);
+      });
+    });
+    expect(fixture.warnings()).toContain('audit.log_damaged');
+    await fixture.close();
+    vi.restoreAllMocks();
+    fixture.journal.warnings.splice(0);
+    const store = await fixture.open();
+    expect(fixture.warnings()).toEqual([]);
+    expect(store.read({ kind: 'note', limit: 10 }).map(({ content }) => content.event)).toContain('audit.lost');
+  });
+
+  test('holds rows that are not missed where audit.db is from before and takes nothing', async () => {
+    await using fixture = new AuditFixture();
+    const front = fixture.journal.path('audit.front');
+    const store = await fixture.open();
+    await fixture.fill(store, 2);
+    store.read({ limit: 1 });
+    await store.snapshot();
+    copyFileSync(fixture.path, `${fixture.path}.before`);
+    await fixture.fill(store, 3);
+    copyFileSync(front, `${front}.kept`);
+    await fixture.close();
+    copyFileSync(`${fixture.path}.before`, fixture.path);
+    copyFileSync(`${front}.kept`, front);
+    const commit = vi.spyOn(AuditWriter.prototype, 'insert').mockImplementation(() => {
+      throw new AtmoError('STORAGE_FAILED', 'full');
+    });
+    await fixture.open();
+    commit.mockRestore();
+    expect(fixture.warnings().filter((warning) => String(warning).startsWith('audit.log_'))).toEqual([]);
+  });
+
   test('of committed rows that were changed since is reported', async () => {
     await using fixture = new AuditFixture();
     const front = fixture.journal.path('audit.front');

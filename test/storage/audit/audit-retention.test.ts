@@ -1,5 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
+import { crc32 } from 'node:zlib';
 import { describe, expect, test, vi } from 'vitest';
+import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { oldestToPrune } from '../../../src/storage/audit/audit-database.ts';
 import { AuditFront } from '../../../src/storage/audit/audit-front.ts';
@@ -111,6 +113,23 @@ describe('the calls that touched a device', () => {
     });
     expect(earlier.read({ trace: 'trace-hall-2', kind: 'intent', limit: 10 })).toHaveLength(1);
     expect(found(earlier)).toEqual(['hall-3', 'hall-2', 'hall-1']);
+  });
+
+  test('are named in a block by the keys that files of earlier builds have too', async () => {
+    await using fixture = new AuditFixture();
+    const store = await fixture.open();
+    const traceId = '0123456789abcdef0123456789abcdef';
+    const [intent] = fixture.call({ requestId: 'request-1', traceId });
+    await store.record({ ...intent, effects: intent.effects.map((effect) => ({ ...effect, device: parseDeviceId('lamp') })) });
+    await store.record({ ...intent, before: { lamp: { '1/OnOff/OnOff': 'x'.repeat(100_000) } } });
+    for (let row = 0; row < 300; row++) await store.record(fixture.note('filler'));
+    store.read({ limit: 1 });
+    await fixture.close();
+    using database = new DatabaseSync(fixture.path);
+    const { keys } = database.prepare('SELECT keys FROM block').get() ?? {};
+    const bytes = Uint8Array.from(keys as Uint8Array);
+    const names = ['lamp-bot', 'matter:lamp_turn_on@1.0.0', 'request-1', traceId].map((name, index) => crc32(name, index + 1));
+    expect([...new Uint32Array(bytes.buffer)].sort()).toEqual([...names, crc32('', 4), crc32('lamp', 5), crc32('', 5)].sort());
   });
 
   test('are looked for only in blocks that name the device or the trace', async () => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { canonicalJson } from '../../../src/codec/canonical-json.ts';
 import { WalSync } from '../../../src/storage/audit/audit-store.ts';
@@ -136,6 +136,18 @@ describe('secrets', () => {
     for (const secret of SECRETS) expect(bytes).not.toContain(secret);
     expect(await (await fixture.open()).verify()).toMatchObject({ intact: true });
   });
+});
+
+test('of the audit log one copy is kept, the newest', async () => {
+  await using fixture = new AuditFixture();
+  const store = await fixture.open();
+  const taken: string[] = [];
+  for (let day = 0; day < 3; day++) {
+    await fixture.fill(store, 1);
+    taken.push((await store.snapshot()).path);
+    fixture.journal.clock.advance(86_400_000);
+  }
+  expect(readdirSync(fixture.journal.snapshotDirectory)).toEqual([basename(taken.at(-1) ?? '')]);
 });
 
 describe('what is committed', () => {

@@ -53,6 +53,13 @@ describe('content under a passphrase', () => {
     expect(await codeOf(composed, 'cafe\u0301 cafe\u0301 cafe\u0301', byScrypt)).toBe('opened');
   });
 
+  test('is under the keys of scrypt (RFC 7914 §12)', async () => {
+    const key = await byScrypt('password', Buffer.from('NaCl'), { logN: 10, r: 8, p: 16 });
+    expect(key.toString('hex')).toBe(
+      'fdbabe1c9d3472007856e7190d01e9fe7c6ad7cbc8237830e77376634b3731622eaf30d92e22a3886ff109279d9830dac727afb94a83ee6d8360cbdfa2cc0640',
+    );
+  });
+
   test('is under scrypt with 64 MiB, and a made-up cost is refused before it is paid', async () => {
     expect([...sealed.subarray(24, 27)]).toEqual([16, 8, 1]);
     for (const [at, cost] of [

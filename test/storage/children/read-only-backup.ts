@@ -16,7 +16,7 @@ execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m,mode=700', 'tmpfs', disk]);
 const [alive, stateDir] = [join(disk, 'alive'), join(disk, 'state')];
 execFileSync('mkdir', ['-m', '700', alive]);
 const collaborators = { clock: systemClock, logger: silentLogger, events: new EventBus('urn:test', systemClock), ...journalParts(alive) };
-const store = new StateStore(collaborators, { directory: alive, snapshotDirectory: join(alive, 'snapshots'), isCopiedAtStop: false });
+const store = new StateStore(collaborators, { directory: alive, snapshotDirectory: join(alive, 'snapshots'), skipsCopyAtStop: true });
 await new HubKey(alive, () => {}).start();
 await store.start();
 store.set('devices', 'lamp', 'Lamp');
