@@ -119,10 +119,8 @@ export class IdempotencyStore {
     }
   }
 
+  /** The answer has not expired, and no other call uses its key. */
   #dropAnswer({ id, callHash }: KeptAnswer): void {
-    const stored = this.#parts.store.get(SPACE, id);
-    // Either the answer has expired, or a later call uses the key now.
-    if (!isJsonObject(stored) || stored.answer === undefined || stored.call_hash !== callHash) return;
     this.#parts.store.set(SPACE, id, { call_hash: callHash, dropped: true }, { ttlMs: KEPT_MS });
   }
 }

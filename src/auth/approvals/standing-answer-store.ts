@@ -116,7 +116,8 @@ export class StandingAnswerStore implements StandingAnswers {
   }
 
   refusalOf(principal: Principal, effects: readonly Effect[]): DeviceRefusal | undefined {
-    const refusals = this.#active().filter((record) => record.answer === 'refuse' && isRefused(record, principal));
+    // Other answers name no devices.
+    const refusals = this.#active().filter((record) => isRefused(record, principal));
     if (refusals.length === 0) return undefined;
     const changed = changedTargets(effects);
     for (const { id, given, devices } of refusals) {

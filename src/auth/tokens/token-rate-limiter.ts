@@ -58,7 +58,7 @@ export class TokenRateLimiter implements RateLimiter {
   charge(principal: Principal): void {
     const nowMs = this.#clock.monotonic();
     const buckets = this.#measuresOf(principal).map((measure) => this.#filled(measure, nowMs));
-    const waitMs = Math.max(0, ...buckets.map(({ level, perMs }) => (level >= 1 ? 0 : (1 - level) / perMs)));
+    const waitMs = Math.max(0, ...buckets.map(({ level, perMs }) => (1 - level) / perMs));
     if (waitMs > 0) refuse(principal, waitMs);
     for (const bucket of buckets) bucket.level -= 1;
   }

@@ -92,7 +92,7 @@ export class BackupFile {
     const folder = dirname(file);
     if (!existsSync(folder))
       throw new AtmoError('NOT_FOUND', `There is no folder ${folder}; mount the disk or make the folder first`, { file });
-    return await guardStorageAsync(file, async () => {
+    return guardStorageAsync(file, async () => {
       // An existing partial file is removed first. In a shared folder such as /tmp, another user may have created it. It could be a link to
       // a file of ours, or a file that others can read.
       await rm(`${file}.partial`, { force: true });
