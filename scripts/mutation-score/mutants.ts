@@ -35,7 +35,9 @@ export function mutantsOf(file: string, source: string): readonly Mutant[] {
   const { program, errors } = parseSync(file, source, { sourceType: 'module' });
   if (errors.length > 0) throw new Error(`${file} does not parse: ${errors[0]?.message}`);
   const changes = new Map<string, Change>();
-  for (const change of changesBelow(program, source)) changes.set(`${change.start} ${change.end} ${change.instead}`, change);
+  for (const change of changesBelow(program, source)) {
+    if (change.instead !== source.slice(change.start, change.end)) changes.set(`${change.start} ${change.end} ${change.instead}`, change);
+  }
   const counts = new Map<string, number>();
   return [...changes.values()].map((change) => {
     const text = source.slice(change.start, change.end);

@@ -37,6 +37,10 @@ describe('mutants', () => {
     expect(changed(source)).toEqual(["{ 'f': g, h: i } → {}"]);
   });
 
+  test('are other than the source: a result that is undefined stays', () => {
+    expect(changed('function f() { return undefined; }')).toEqual([]);
+  });
+
   test('replace an optional chain as a whole, so that what follows it is left out with it', () => {
     expect(changed('f(a?.b.some(c).d)')).toEqual(
       expect.arrayContaining(['a?.b.some(c).d → a?.b.every(c).d', 'a?.b.some(c).d → a.b.some(c).d']),
