@@ -40,6 +40,15 @@ describe('an idempotency key', () => {
     expect(counter.runs).toBe(1);
   });
 
+  test('has 1 to 255 characters', async () => {
+    const { call } = countingRoom(async (run) => run);
+    expect(await call({ n: 1 }, 'k'.repeat(255))).toMatchObject({ result: 1 });
+    for (const key of ['', 'k'.repeat(256)])
+      expect(await call({ n: 1 }, key)).toMatchObject({
+        error: { code: 'VALIDATION_ERROR', message: expect.stringContaining('1 to 255') },
+      });
+  });
+
   test('refuses other parameters, secret ones included', async () => {
     const { call } = countingRoom(async (run) => run);
     await call({ n: 1, pin: '1111' });

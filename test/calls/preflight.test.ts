@@ -128,6 +128,15 @@ describe('isExecutionAllowed', () => {
     });
   });
 
+  test('without parameters names each permission of which the caller has none', async () => {
+    const { pipeline, registry } = room();
+    const permissions = ['device:control:{device_id}', 'device:read:{device_id}'];
+    registry.register(makeTool({ name: 'all', parameters, permissions: [...permissions, 'sensor:read:{device_id}'] }));
+    expect(await pipeline.preflightTool({ principal: agent('sensor:read:*'), tool: 'all' })).toMatchObject({
+      error: { code: 'PERMISSION_DENIED', message: `agent-1 lacks ${permissions.join(', ')} for any resource` },
+    });
+  });
+
   test('without parameters returns whether any call is permitted', async () => {
     expect(await ask(['device:control:lamp-1'])).toEqual({ isAllowed: true });
     expect(await ask(['device:read:lamp-1'])).toMatchObject({ isAllowed: false, reason: expect.stringContaining('for any resource') });

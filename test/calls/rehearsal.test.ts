@@ -95,6 +95,25 @@ describe('a rehearsal', () => {
     expect(runs()).toBe(0);
   });
 
+  test('of a sequence of one call says of that call whether it can be undone', async () => {
+    const { pipeline } = room();
+    const steps = [{ tool: 'dim', params: onLamp }];
+    const { undo, calls } = await pipeline.rehearse({ principal: holder, tool: 'sequence', params: { steps } });
+    expect(calls[0]?.undo.possible).toBe(false);
+    expect(undo).toEqual({ possible: false, reason: `core:dim@1.0.0: ${calls[0]?.undo.reason}` });
+  });
+
+  test.each([
+    [6, 'would_run'],
+    [7, 'would_be_refused'],
+  ])('of calls that are nested %i deep has the innermost, or is refused', async (levels, outcome) => {
+    const { pipeline, registry } = makePipeline();
+    registry.register(makeTool({ name: 'level0' }));
+    for (let level = 1; level <= levels; level++)
+      registry.register({ ...makeTool({ name: `level${level}` }), innerCalls: () => [{ tool: `level${level - 1}`, params: {} }] });
+    expect(await pipeline.rehearse({ principal: owner, tool: `level${levels}`, params: {} })).toMatchObject({ outcome });
+  });
+
   test('has what automations will do against each call, which it looks up once and for which nothing runs', async () => {
     const asked: string[] = [];
     const conflict = {

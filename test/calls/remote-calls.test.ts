@@ -254,6 +254,13 @@ describe('a call of a tool that only another hub has', () => {
     expect(workMs).toBeLessThan(5_000);
   });
 
+  test('is asked for in the versions that the call names', async () => {
+    const { call, router } = makeHouse({ others: [toolOf(['hub-2'])] });
+    expect(codeOf(await call({ version: '1.0.0' }))).toBe('success');
+    expect(codeOf(await call())).toBe('success');
+    expect(router.asked.map(({ call: { versionRange } }) => versionRange)).toEqual(['1.0.0', undefined]);
+  });
+
   test('is NODE_UNAVAILABLE while the hub cannot be reached, NO_CAPABLE_NODE when it may not go there', async () => {
     const others = [toolOf(['hub-2'])];
     const { call } = makeHouse({ others, peers: [makePeer('hub-2', { isReachable: false })] });

@@ -53,6 +53,8 @@ describe('an event stream', () => {
     const parser = new SseParser();
     expect(parser.push('data: a\r\r')).toEqual([{ event: 'message', data: 'a' }]);
     expect(parser.push('\ndata: b\n\n')).toEqual([{ event: 'message', data: 'b' }]);
+    expect(parser.push('data: c\r')).toEqual([]);
+    expect(parser.push('\ndata: d\r\n\r')).toEqual([{ event: 'message', data: 'c\nd' }]);
   });
 
   test('has no incomplete message', () => {

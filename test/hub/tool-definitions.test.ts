@@ -6,7 +6,12 @@ import { ManualClock } from '../manual-clock.ts';
 import { MemoryNetwork } from '../mesh/memory-network.ts';
 import { WholeHub } from './whole-hub.ts';
 
-type ListedTool = JsonObject & { readonly id: string; readonly parameters: JsonObject; readonly returns: JsonObject };
+type ListedTool = JsonObject & {
+  readonly id: string;
+  readonly parameters: JsonObject;
+  readonly returns: JsonObject;
+  readonly metadata: { readonly examples?: readonly { readonly params: JsonObject }[] };
+};
 
 const clock = new ManualClock(Date.now());
 const hub = new WholeHub({ clock, network: new MemoryNetwork({ clock }), rules: 'rules: []\n' });
@@ -48,6 +53,12 @@ test('every schema of a tool can be compiled', () => {
     }
   };
   expect(mistakesIn(({ parameters, returns }) => [parameters, returns].flatMap(problems))).toEqual([]);
+});
+
+test('every tool takes its own examples', () => {
+  const refusals = ({ parameters, metadata }: ListedTool) =>
+    (metadata.examples ?? []).filter(({ params }) => !new SchemaValidator().check(parameters, params).isValid);
+  expect(mistakesIn((tool) => refusals(tool).map(({ params }) => JSON.stringify(params)))).toEqual([]);
 });
 
 test('a member that a tool always returns is in its schema, and each member there has a type or says what it is', () => {

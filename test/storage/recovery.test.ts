@@ -13,6 +13,7 @@ import {
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
+import { quickCheck } from '../../src/storage/checked-database.ts';
 import { FailingDisk } from '../failing-disk.ts';
 import { AuditLogFixture, sensorId, sensorInfo } from './storage-fixture.ts';
 
@@ -57,6 +58,21 @@ test('a new state.db and its name are on the disk once the store has started, an
   };
   expect(await syncedByStart()).toEqual([fixture.path('state.db'), fixture.directory]);
   expect(await syncedByStart()).not.toContain(fixture.path('state.db'));
+});
+
+test('a database whose tables are readable and break their own rules is damaged', async () => {
+  await using fixture = new AuditLogFixture();
+  const path = fixture.path('rules.db');
+  using database = new DatabaseSync(path);
+  database.exec('CREATE TABLE one (a); INSERT INTO one VALUES (NULL)');
+  expect(() => quickCheck(database, path)).not.toThrow();
+  database.enableDefensive(false);
+  database.exec(
+    `PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'CREATE TABLE one (a NOT NULL)'; PRAGMA writable_schema = RESET`,
+  );
+  expect(() => quickCheck(database, path)).toThrow(
+    expect.objectContaining({ code: 'STORAGE_FAILED', details: expect.objectContaining({ cause: 'damaged' }) }),
+  );
 });
 
 describe('a damaged state.db', () => {

@@ -8,6 +8,7 @@ import { smallWrites } from './small-writes.ts';
 
 const { takes, write } = smallWrites();
 
+const warned: unknown[] = [];
 const SPACE = 'approvals';
 const KIB = 1024;
 
@@ -25,7 +26,8 @@ afterEach(() => {
 });
 
 function open(): TrustLog {
-  return new TrustLog(path, [SPACE], { logger: silentLogger, write });
+  const logger = { ...silentLogger, warn: (...line: unknown[]) => void warned.push(line) };
+  return new TrustLog(path, [SPACE], { logger, write });
 }
 
 function change(generation: number, bytes = 1): TrustChange {
@@ -75,5 +77,6 @@ describe('a disk that takes a part of a line', () => {
     using restarted = open();
     restarted.append(change(3));
     expect(open().read()).toEqual({ changes: [change(1), change(3)], isWhole: false });
+    expect(warned.at(-1)).toEqual(['storage.trust_log_damaged', { path, lines: 1 }]);
   });
 });

@@ -372,6 +372,18 @@ describe('time', () => {
     expect((await (await restart()).queue.check(requestOf())).state).toBe('pending');
   });
 
+  test('a clock that is turned back gives no more time with the first of two approvals', async () => {
+    const { clock, enrol, file, say, viewOf } = await makeApprovals();
+    const [ann, ben] = [await enrol('ann'), await enrol('ben')];
+    const view = await file(requestOf({ personsNeeded: 2 }));
+    clock.advance(9 * MINUTE_MS);
+    clock.offsetMs = -5 * MINUTE_MS;
+    await say(view, ann);
+    clock.advance(MINUTE_MS);
+    await expect(say(view, ben)).rejects.toThrow();
+    expect(viewOf(view.approval_id).state).toBe('expired');
+  });
+
   test('a clock that is turned back revives nothing', async () => {
     const { queue, enrol, file, say, clock, viewOf, restart } = await makeApprovals();
     const ann = await enrol('ann');
@@ -439,6 +451,15 @@ describe('bounds', () => {
       expect(viewOf(view.approval_id).state).toBe(state);
     }
     expect(store.entries('approvals').length).toBeLessThanOrEqual(1_000);
+  });
+
+  test('expired requests are forgotten an hour later', async () => {
+    const { queue, clock } = await makeApprovals();
+    for (let index = 0; index < 50; index++) {
+      await queue.check(requestOf({ callHash: index.toString(16).padStart(64, '0'), principal: OWNER }));
+      clock.advance(10 * MINUTE_MS);
+    }
+    expect(queue.list().length).toBeLessThanOrEqual(8);
   });
 });
 

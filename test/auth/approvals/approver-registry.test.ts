@@ -60,6 +60,7 @@ describe('the register of approvers', () => {
     const [ann, ben] = approvers.list().map(({ keyId }) => keyId);
     expect(await approvers.remove(ann ?? '')).toMatchObject({ person: 'ann' });
     await expect(approvers.remove(ann ?? '')).rejects.toEqual(refusal('NOT_FOUND'));
+    await expect(approvers.remove('x'.repeat(1_000))).rejects.toEqual(refusal('NOT_FOUND', `No approver has a key "${'x'.repeat(32)}";`));
     await expect(approvers.remove(ben ?? '')).rejects.toEqual(refusal('CONFLICT', 'last approver key'));
     expect(notes.map(({ event, data }) => [event, data.person])).toEqual([
       ['approver.enrolled', 'ann'],
@@ -100,13 +101,16 @@ describe("the owner's approver key", () => {
     expect(await say(await file(), owner)).toMatchObject({ state: 'approved' });
   });
 
-  test('is replaced when its file and its copy were lost, and the old key counts no more', async () => {
-    const { approvers, start } = await makeOwner();
+  test('is replaced when its file and its copy were lost, and the old key counts no more, other keys of the owner do', async () => {
+    const { approvers, start, enrol } = await makeOwner();
     const old = rawInFile();
+    const phone = await enrol('owner');
+    await start();
+    expect(approvers.list().map(({ key }) => key)).toEqual([old, phone.raw]);
     for (const lost of [path(), backupCopyPath(path())]) rmSync(lost);
     await start();
     expect(rawInFile()).not.toBe(old);
-    expect(approvers.list()).toMatchObject([{ person: 'owner', key: rawInFile() }]);
+    expect(new Set(approvers.list().map(({ key }) => key))).toEqual(new Set([phone.raw, rawInFile()]));
   });
 
   test('is completed by the next start after a crash at any step of the first or of a replacement', async () => {

@@ -122,6 +122,7 @@ describe('an approval for an hour', () => {
   test('lets the same call through as often as it comes, with a note for each use, and ends with the hour', async () => {
     const { queue, notes, clock, standing, view } = await allowedForHour();
     for (let count = 0; count < 5; count++) expect((await queue.check(lampRequest())).state).toBe('approved');
+    expect(queue.refusalOf(kitchen, [LAMP])).toBeUndefined();
     expect(notes.filter(({ event }) => event === 'approval.standing_used')).toHaveLength(4);
     expect(standing.list()).toMatchObject([{ approval_id: view.approval_id, answer: 'approve_for_hour', person: 'ann' }]);
     clock.advance(HOUR_MS - 1);

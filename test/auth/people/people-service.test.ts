@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { holdersOf } from '../../../src/auth/people/person-grants.ts';
 import { type Person, signInStatement } from '../../../src/core/auth/people.ts';
 import { OWNER } from '../../../src/core/auth/principal.ts';
+import { objectOf } from '../../../src/core/json.ts';
 import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { ANN, browser, household, KilledStore, TIM } from './people-fixture.ts';
@@ -127,6 +128,18 @@ describe('a sign-in', () => {
     await signedIn(ANN);
   });
 
+  test('is one of 256 of the hub', async () => {
+    const { people, signedIn, store } = await household();
+    await signedIn(ANN);
+    const [{ value } = { value: null }] = store.entries('people.sign-ins');
+    for (let count = 1; count < 256; count++) {
+      store.set('people.sign-ins', `copy-${count}`, { ...objectOf(value), person: `person-${count % 30}` });
+    }
+    await expect(signedIn(TIM)).rejects.toThrow(refusedAs('CONFLICT'));
+    await people.endSignIn('copy-1');
+    await signedIn(TIM);
+  });
+
   test('is renewed at most 60 times an hour', async () => {
     const { signedIn, renew, clock } = await household();
     const { signIn, by } = await signedIn(ANN);
@@ -223,6 +236,31 @@ describe('a person', () => {
     store.set('people', 'ann', { title: 'Ann', role: 'adult', language: 'de' });
     const { people } = await household({ store });
     expect(people.find('ann')).toEqual(ANN);
+  });
+
+  test('is given rights only by who has them all: the owner, or somebody with no less', async () => {
+    const { people } = await household();
+    const by = (permissions: readonly string[], kind: 'agent' | 'owner' = 'agent') => ({ id: 'x', kind, permissions });
+    for (const caller of [by(['device:control:*']), by(['*'])])
+      expect(() => people.requireRightsOf({ ...ANN, role: 'owner' }, caller)).toThrow(refusedAs('PERMISSION_DENIED'));
+    expect(() => people.requireRightsOf(ANN, by(['device:control:*']))).toThrow(/may do more than you/);
+    people.requireRightsOf(TIM, by(['*']));
+    people.requireRightsOf({ ...ANN, role: 'owner' }, by([], 'owner'));
+  });
+
+  test.each<[string, Person, RegExp]>([
+    ['33 rooms', { ...TIM, limits: { rooms: Array.from({ length: 33 }, (_, room) => `room-${room}`) } }, /1 to 32 names/],
+    ['no rooms', { ...TIM, limits: { rooms: [] } }, /1 to 32 names/],
+    ['a room that is no name', { ...TIM, limits: { rooms: ['Living room'] } }, /such as "living-room"/],
+    ['hours that are none', { ...TIM, limits: { hours: { from: '7:00', to: '20:00' } } }, /two different times/],
+    ['hours without an end', { ...TIM, limits: { hours: { from: '07:00', to: '24:00' } } }, /two different times/],
+    ['the same time twice', { ...TIM, limits: { hours: { from: '07:00', to: '07:00' } } }, /two different times/],
+    ['a guest without an end', { ...TIM, role: 'guest', limits: {} }, /A guest needs an end/],
+    ['an owner with limits', { ...ANN, role: 'owner', limits: { rooms: ['hall'] } }, /have no limits/],
+  ])('is not added with %s', async (_what, person, message) => {
+    const { people } = await household();
+    await expect(people.add(person)).rejects.toThrow(message);
+    expect(people.find(person.name)).toBeUndefined();
   });
 
   test('is admitted in the hours of the day alone, and the token ends with them', async () => {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   mkdirSync,
@@ -101,6 +102,9 @@ describe('at the start', () => {
     const folder = openBook();
     mkdirSync(folder.file);
     await expect(folder.book.start()).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+    const pipe = openBook();
+    execFileSync('mkfifo', ['-m', '600', pipe.file]);
+    await expect(pipe.book.start()).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
     const link = openBook();
     writeFileSync(join(link.directory, 'real.yaml'), DENY_LAMP, { mode: 0o600 });
     symlinkSync(join(link.directory, 'real.yaml'), link.file);

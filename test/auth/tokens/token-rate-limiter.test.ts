@@ -46,6 +46,16 @@ function room(options: RateOptions = {}) {
 const FIVE_A_MINUTE = { calls: 5, seconds: 60 };
 
 describe('a rate limit', () => {
+  test('says how long to wait for the next call, and what is left', () => {
+    const { clock, limiter, charges } = room();
+    const bound = agent('a', FIVE_A_MINUTE);
+    expect(limiter.left(bound)).toEqual([{ left: 5, calls: 5, seconds: 60 }]);
+    charges(bound, 5);
+    clock.advance(2_000);
+    expect(() => limiter.charge(bound)).toThrow(expect.objectContaining({ details: { retry_after_ms: 10_000 } }));
+    expect(limiter.left(bound)).toEqual([{ left: 0, calls: 5, seconds: 60 }]);
+  });
+
   test('lets as many calls pass as it says, then one at a time', () => {
     const { clock, charges } = room();
     const bound = agent('a', FIVE_A_MINUTE);

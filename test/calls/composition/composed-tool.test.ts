@@ -64,6 +64,16 @@ describe('a composed tool', () => {
     expect(setup.registrar.register(record('any', laundered), owner).definition.requires.permissions).toEqual(['device:control']);
   });
 
+  test('is permitted for a device that its caller names in other words', async () => {
+    const { registrar, call, ran } = makeRegistrar();
+    const steps = [{ tool: 'dim', params: { device_id: { $param: 'lamp' } } }];
+    registrar.register(record('glow', steps, { input_schema: { lamp: 'string' } }), owner);
+    const caller = maker('device:control:hall-lamp');
+    expect(await call('glow', { lamp: 'Hall lamp' }, caller)).toMatchObject({ status: 'success' });
+    expect(ran.map(({ params }) => params)).toEqual([{ device_id: 'hall-lamp' }]);
+    expect(codeOf(await call('glow', { lamp: 'Attic lamp' }, caller))).toBe('PERMISSION_DENIED');
+  });
+
   test('can end something for good if one of its steps can', () => {
     const { registrar, add } = makeRegistrar();
     add('delete_note', { execution: { side_effects: true }, permissions: ['note:write'] });

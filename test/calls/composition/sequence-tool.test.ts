@@ -86,6 +86,13 @@ describe('a sequence of calls', () => {
     expect(message).toContain('Step 2 of 2 (unlock) waits for approval, so no step ran');
   });
 
+  test('says of a step that it would be refused', async () => {
+    const { run } = makeHome();
+    const answer = await run([dim('a'), dim('b')], agent('sequence:run', 'device:control:a'));
+    const message = answer.status === 'error' ? answer.error.message : '';
+    expect(message).toContain('Step 2 of 2 (dim) would be refused, so no step ran');
+  });
+
   test('tells how far it is, step by step', async () => {
     const { pipeline, registry } = makeHome();
     registry.register(makeTool({ name: 'look', handler: async () => 1 }));

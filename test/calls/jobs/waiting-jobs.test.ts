@@ -135,6 +135,15 @@ describe('a job that waits', () => {
     expect(lamp).toEqual([{ level: 7 }]);
   });
 
+  test('uses the approval that the same call had before it was made as a job', async () => {
+    const { pipeline, start, say, lamp, queue } = await home();
+    await pipeline.call({ principal: me, tool: 'lamp_on', params: { level: 7 } });
+    await say(ann, 'approve');
+    expect(await start()).toMatchObject({ kind: 'job' });
+    await settled();
+    expect([lamp, queue.list().map(({ view }) => view.state)]).toEqual([[{ level: 7 }], ['used']]);
+  });
+
   test('is none for a call that runs at once: it is refused, and its caller repeats it', async () => {
     const { pipeline, jobs, open } = await home();
     const answer = await pipeline.call({ principal: me, tool: 'lamp_on', params: { level: 7 }, waitsForApproval: true });

@@ -22,10 +22,10 @@ type RoomParts = Parameters<typeof makePipeline>[0] & {
 
 /** A room with a registrar, a lamp tool that takes any device, a lock, and a thermometer; `ran` has what was called for whom. */
 export function makeRegistrar(
-  { programs = programsFake(), isClaimed = () => false, ...extra }: RoomParts = {},
+  { programs = programsFake(), isClaimed = () => false, logger = silentLogger, ...extra }: RoomParts = {},
   options: ConstructorParameters<typeof ToolRegistrar>[1] = { allowed: ['*'] },
 ) {
-  const setup = makePipeline(extra);
+  const setup = makePipeline({ ...extra, logger });
   const ran: { readonly tool: string; readonly by: string; readonly params: JsonObject }[] = [];
   const add = (name: string, input: Parameters<typeof makeTool>[0], result: JsonObject = { ok: true }) =>
     setup.registry.register(
@@ -49,7 +49,7 @@ export function makeRegistrar(
   const isReserved = (name: string) => reserved.has(name);
   const names = { isClaimed, isReserved };
   const make = (own = options) =>
-    new ToolRegistrar({ ...setup, authorizer: setup.collaborators.authorizer, records, ...names, logger: silentLogger, programs }, own);
+    new ToolRegistrar({ ...setup, authorizer: setup.collaborators.authorizer, records, ...names, logger, programs }, own);
   const registrar = make();
   const call = (tool: string, params: JsonObject = {}, principal: Principal = owner) => setup.pipeline.call({ principal, tool, params });
   return { ...setup, ran, add, records, reserved, registrar, make, call };

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/core/json.ts';
+import { silentLogger } from '../../../src/core/logger.ts';
 import { emitToolChanges } from '../../../src/tools/registry/tool-registry.ts';
 import { programsFake } from '../../tools/programs/program-sandbox-fake.ts';
 import { agent, codeOf, makeTool, owner } from '../pipeline-fixture.ts';
@@ -228,7 +229,9 @@ describe('registering a tool', () => {
 
 describe('registered tools', () => {
   test('are there after a restart as they were, and call what is there then', async () => {
-    const { registrar, registry, make, call, store } = makeRegistrar();
+    const warned: unknown[] = [];
+    const logger = { ...silentLogger, warn: (...line: unknown[]) => void warned.push(line) };
+    const { registrar, registry, make, call, store } = makeRegistrar({ logger });
     const steps = [{ tool: 'dim', params: { device_id: 'hall', level: { $param: 'level' } } }];
     const { id, definition } = registrar.register(record('glow', steps, { input_schema: { level: 'int' } }), maker('device:control:*'));
     registry.unregister(id);
@@ -238,6 +241,10 @@ describe('registered tools', () => {
     again.restore();
     expect(registry.get(id)?.definition).toEqual(definition);
     expect(again.record(id)).toMatchObject({ maker: 'agent-1', createdAtMs: expect.any(Number) });
+    expect(warned).toEqual([]);
+    make({ allowed: ['sensor:read'] }).restore();
+    const problem = expect.stringContaining('ALLOWED_TOOL_PERMS');
+    expect(warned).toEqual([['tools.not_restored', { tool: 'agent:glow@1.0.0', code: 'PERMISSION_DENIED', problem }]]);
     expect(await call('glow', { level: 3 })).toMatchObject({ status: 'success', result: { level: 3 } });
   });
 

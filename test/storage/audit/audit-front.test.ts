@@ -216,13 +216,16 @@ describe('a database that refuses while the front goes on', () => {
     await using fixture = new AuditFixture();
     const store = await fixture.open();
     const commit = vi.spyOn(SqliteFile.prototype, 'transaction').mockImplementation(() => {
-      throw new AtmoError('STORAGE_FAILED', 'the disk is full');
+      throw new AtmoError('STORAGE_FAILED', 'the disk is full', { cause: 'full' });
     });
     const filled = fixture.fill(store, 1_000);
     await expect(filled).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+    const { problems } = fixture.journal.collaborators;
+    expect(problems.list()).toEqual([expect.stringContaining('Calls are not written to the audit log: ')]);
     commit.mockRestore();
     expect(statSync(fixture.journal.path('audit.front')).size).toBeLessThan(200_000);
     await fixture.fill(store, 1);
+    expect(problems.list()).toEqual([]);
     expect(await store.verify()).toMatchObject({ intact: true });
     expect(store.read({ limit: 1, kind: 'note' })[0]?.content).toMatchObject({ event: 'audit.resumed' });
   });

@@ -1,10 +1,12 @@
 import { DatabaseSync } from 'node:sqlite';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { describe, expect, test, vi } from 'vitest';
 import { parseDeviceId } from '../../../src/core/devices/device-names.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { oldestToPrune } from '../../../src/storage/audit/audit-database.ts';
 import { AuditFront } from '../../../src/storage/audit/audit-front.ts';
+import { WalSync } from '../../../src/storage/audit/audit-store.ts';
 import { AuditFixture } from '../audit-fixture.ts';
 
 const DAY_MS = 86_400_000;
@@ -43,6 +45,23 @@ describe('what is kept', () => {
     const { rows } = await store.verify();
     expect(rows).toBeGreaterThan(999);
     expect(rows).toBeLessThan(2_100);
+  });
+
+  test('is looked at every hour where nothing is written', async () => {
+    await using fixture = new AuditFixture();
+    const store = await fixture.open();
+    const prune = vi.spyOn(store, 'prune');
+    const sync = vi.spyOn(WalSync.prototype, 'now').mockResolvedValue();
+    const pass = async (minutes: number) => {
+      for (let step = 0; step < minutes * 6; step++) {
+        fixture.journal.clock.advance(10_000);
+        await nextTurn();
+      }
+      return prune.mock.calls.length;
+    };
+    const before = await pass(1);
+    expect([await pass(58), await pass(2), await pass(58)]).toEqual([before, before + 1, before + 1]);
+    sync.mockRestore();
   });
 
   test('the look for rows to prune, which comes every ten seconds, does not read the whole table', async () => {

@@ -175,6 +175,14 @@ describe('a check of the chain', () => {
     expect(fixture.warnings()).toEqual(['storage.database_outdated', 'audit.log_truncated']);
   });
 
+  test('says of calls whose outcome was cut off that it is not known', async () => {
+    await using fixture = new AuditFixture();
+    await fixture.fill(await fixture.open(), 10);
+    const store = await fixture.edit((database) => database.exec('DELETE FROM entry WHERE seq > 18'));
+    const [unknown] = store.read({ kind: 'outcome', limit: 1 });
+    expect([unknown?.request, unknown?.content.error]).toEqual(['request-9', 'OUTCOME_UNKNOWN']);
+  });
+
   test('reports nothing about an audit log that is closed before the check', async () => {
     await using fixture = new AuditFixture();
     const store = await fixture.open();

@@ -196,6 +196,31 @@ describe('history', () => {
     expect(points.map((point) => (point.atMs - atMs) / MINUTE)).toEqual([0, 3, 5, 10, 12]);
   });
 
+  test('the value after a gap of its device is kept, though it is the same', async () => {
+    await using fixture = new AuditLogFixture();
+    const store = await fixture.history();
+    store.describe(HALL, sensorInfo('hall/temperature'));
+    const atMs = fixture.clock.now();
+    store.record(HALL, 20, atMs);
+    store.setReachability(sensorInfo('hall/temperature').device, 'unreachable');
+    store.record(HALL, 20, atMs + MINUTE);
+    const points = store.history({ sensor: HALL, startMs: atMs, endMs: atMs + HOUR, aggregation: 'none' });
+    expect(points.map((point) => (point.atMs - atMs) / MINUTE)).toEqual([0, 1]);
+  });
+
+  test('numbers have a mean after a restart, and a range without an end is refused', async () => {
+    await using fixture = new AuditLogFixture();
+    const first = await fixture.history();
+    const atMs = fixture.clock.now();
+    first.record(HALL, 20, atMs);
+    first.record(HALL, 22, atMs + MINUTE);
+    await first[Symbol.asyncDispose]();
+    const store = await fixture.history();
+    const query = { sensor: HALL, startMs: atMs, endMs: atMs + HOUR, aggregation: 'avg' } as const;
+    expect(store.history(query).map(({ value }) => value)).toEqual([21]);
+    expect(() => store.history({ ...query, endMs: atMs - 1 })).toThrow('its start must not be after its end');
+  });
+
   test('an unknown sensor is SENSOR_NOT_FOUND, and one without reports has no points', async () => {
     await using fixture = new AuditLogFixture();
     const store = await fixture.history();
