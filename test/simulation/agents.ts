@@ -108,7 +108,7 @@ export class SimulatedAgent {
     if (text === undefined) return undefined;
     const made = { id, text, agent, issuer: token.issuer, permissions: given, expiresMs: Date.parse(end), parent: token };
     this.#world.note(this.plan.name, `has the token ${id} of ${agent} for ${given} until ${end}`);
-    this.#world.guard(() => checkNarrower(made, begunMs));
+    this.#world.guard(() => checkNarrower(made, { permissions, begunMs }));
     return made;
   }
 

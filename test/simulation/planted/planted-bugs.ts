@@ -112,14 +112,9 @@ const PLACES: readonly Place[] = [
     file: 'src/auth/tokens/token-issuer.ts',
     rows: [
       [
-        'a token lasts longer than the one that it is made from',
+        'a token that an agent asks for may do all that its maker may',
         'expiresAt: Math.min(asked.expiresAt, parent.expiresAt),',
-        'expiresAt: Math.max(asked.expiresAt, parent.expiresAt),',
-      ],
-      [
-        'a token that an agent asks for may do what its maker may not',
-        'if (beyond.length > 0) throw denied(',
-        'if (beyond.length > 9) throw denied(',
+        'expiresAt: Math.min(asked.expiresAt, parent.expiresAt),\n      permissions: parent.permissions,',
       ],
     ],
   },
