@@ -205,6 +205,7 @@ describe('a passkey', () => {
     ['for another name', (authenticator) => (authenticator.rpId = 'evil.example')],
     ['on a page without encryption', (authenticator) => (authenticator.origin = 'http://hub.example')],
     ['without a fingerprint, face or PIN', (authenticator) => (authenticator.flags = 0x01)],
+    ['while nobody was there', (authenticator) => (authenticator.flags = 0x04)],
   ])('is not registered if it was made %s', async (_what, change) => {
     const authenticator = new Authenticator('es256');
     change(authenticator);
@@ -215,6 +216,10 @@ describe('a passkey', () => {
     const { registration, read } = await registered(new Authenticator('es256'));
     expect(() => read('challenge-2')).toThrow(/another challenge/);
     expect(() => readRegistration({ ...registration, credentialId: 'AAAA' }, 'challenge-1')).toThrow(/another id/);
+    const data = Buffer.from(registration.authenticatorData, 'base64url');
+    data.writeUInt8(data.readUInt8(32) & ~0x40, 32);
+    const withoutKey = { ...registration, authenticatorData: data.toString('base64url') };
+    expect(() => readRegistration(withoutKey, 'challenge-1')).toThrow(/has no public key/);
     for (let length = 0; length < registration.authenticatorData.length; length += 3) {
       expect(() =>
         readRegistration({ ...registration, authenticatorData: registration.authenticatorData.slice(0, length) }, 'challenge-1'),

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { publicFetch } from '../../../src/connectors/web/public-fetch.ts';
+import { ANN } from '../people/people-fixture.ts';
 import { CALLBACK, CHALLENGE, oauthLab } from './oauth-fixture.ts';
 
 type Lab = Awaited<ReturnType<typeof oauthLab>>;
@@ -371,4 +372,19 @@ test.each([
   const lab = await oauthLab();
   const { json } = await lab.open(lab.query(await lab.register({ client_name: name })));
   expect(json.client.name).toMatch(/^[\x20-\x7e]{6,64}$/);
+});
+
+test('a person who opens more than sixteen requests loses the oldest of them, and nobody else does', async () => {
+  const lab = await oauthLab();
+  const [clientId, ann] = [await lab.register(), await lab.signedInToken(ANN)];
+  const open = async (token?: string) => String((await lab.open(lab.query(clientId), token)).json.request_id);
+  const ofAnn = await open(ann);
+  lab.clock.advance(1_000);
+  const oldest = await open();
+  for (let count = 0; count < 16; count++) {
+    lab.clock.advance(1_000);
+    await open();
+  }
+  expect((await lab.allow(oldest)).status).toBe(404);
+  expect((await lab.allow(ofAnn, ann)).status).toBe(200);
 });

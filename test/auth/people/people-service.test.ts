@@ -238,6 +238,18 @@ describe('a person', () => {
     expect(people.find('ann')).toEqual(ANN);
   });
 
+  test('with the only keys that may approve is not removed, and stays one that may approve', async () => {
+    const { people, approvers } = await household();
+    await people.add(ANN);
+    await approvers.enrol({ person: 'ann', key: browser().key, label: 'phone' });
+    await expect(people.remove('ann')).rejects.toThrow('ann has the only keys that may approve');
+    await expect(people.change({ ...TIM, name: 'ann' })).rejects.toThrow('ann has the only keys that may approve');
+    expect(people.find('ann')).toEqual(ANN);
+    await approvers.enrol({ person: 'owner', key: browser().key, label: 'owner.key' });
+    await people.remove('ann');
+    expect(people.find('ann')).toBeUndefined();
+  });
+
   test('is given rights only by who has them all: the owner, or somebody with no less', async () => {
     const { people } = await household();
     const by = (permissions: readonly string[], kind: 'agent' | 'owner' = 'agent') => ({ id: 'x', kind, permissions });
