@@ -35,8 +35,13 @@ function isLonger([descriptor, bytes, offset, length, position]: readonly unknow
   return end > fs.fstatSync(Number(descriptor)).size;
 }
 
+/** Flags with which a file is opened to change it or to make it. */
+const WRITING = fs.constants.O_WRONLY | fs.constants.O_RDWR | fs.constants.O_CREAT | fs.constants.O_TRUNC;
+
 function changes({ name, given }: Change): boolean {
-  return name !== 'openSync' || !['r', undefined, 0].includes(given[1] as string | undefined);
+  if (name !== 'openSync') return true;
+  const [, flags = 'r'] = given;
+  return typeof flags === 'number' ? (flags & WRITING) !== 0 : flags !== 'r';
 }
 
 function systemError(state: 'full' | 'read-only', syscall: string): Error {

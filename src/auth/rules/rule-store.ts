@@ -22,6 +22,8 @@ import { type MinuteOfWeek, shownMinute } from './rule-terms.ts';
 const CHECK_AGAIN_MS = 1_000;
 /** Milliseconds for which a file must stay the same after a change before it is read, since an editor may still be writing it. */
 const SETTLE_MS = 200;
+/** Milliseconds until a file is read again that could not be used. */
+const READ_AGAIN_MS = 5_000;
 
 const SPACE = 'rules';
 const TAKEN = 'taken';
@@ -86,7 +88,9 @@ export class RuleStore implements RuleEngine, RuleAdministration, Service {
 
   async #startWith(found: OwnerText<CompiledRules>): Promise<void> {
     await this.#note('rules.loaded', this.#accept(found));
-    if ('fault' in found) this.#refuse(toAtmoError(found.fault).message);
+    if (!('fault' in found)) return;
+    this.#signature = undefined;
+    this.#refuse(toAtmoError(found.fault).message);
   }
 
   judge(call: CallToJudge): RuleVerdict {
@@ -147,13 +151,15 @@ export class RuleStore implements RuleEngine, RuleAdministration, Service {
       this.#seen = signature;
       return SETTLE_MS;
     }
-    this.#signature = signature;
     try {
       this.#reload();
+      this.#signature = signature;
+      return CHECK_AGAIN_MS;
     } catch (error) {
       this.#refuse(toAtmoError(error).message);
+      // The file is read again though it has not changed: the disk may have failed, and then the rules in it do not hold yet.
+      return READ_AGAIN_MS;
     }
-    return CHECK_AGAIN_MS;
   }
 
   #reload(): void {

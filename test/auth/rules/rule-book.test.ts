@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import {
+import fs, {
   chmodSync,
   mkdirSync,
   mkdtempSync,
@@ -11,6 +11,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -129,6 +130,27 @@ describe('while the hub runs', () => {
       ['rules.changed', 0],
     ]);
     expect(notes.map(({ event }) => event)).toEqual(['rules.loaded', 'rules.loaded', 'rules.loaded']);
+  });
+
+  test('a file that the disk did not let be read is read again, though it has not changed since', async () => {
+    const { book, write, lookAgain, problems } = openBook(DENY_LAMP);
+    await book.start();
+    write(DENY_HEATER);
+    const { openSync } = fs;
+    fs.openSync = () => {
+      throw Object.assign(new Error('EIO: i/o error, open'), { code: 'EIO' });
+    };
+    syncBuiltinESMExports();
+    try {
+      lookAgain();
+    } finally {
+      fs.openSync = openSync;
+      syncBuiltinESMExports();
+    }
+    expect([book.judge(onLamp).kind, book.judge(onHeater).kind]).toEqual(['deny', 'allow']);
+    for (let time = 0; time < 5; time++) lookAgain();
+    expect([book.judge(onLamp).kind, book.judge(onHeater).kind]).toEqual(['allow', 'deny']);
+    expect(problems.list()).toEqual([]);
   });
 
   test('a mistake is told once, and the rules from before hold on until it is right', async () => {
