@@ -87,7 +87,7 @@ export class SimulatedAutomation {
       await this.#client.pause(untilDueMs + LOOKED_FOR_AFTER_MS);
       if (this.#world.isEnding) return;
       if (isRight && process === this.#machine.process)
-        this.#world.guard(() => requireRun(this.history, { dueMs, wallMs, calmSinceMs: this.#world.calmSinceMs }));
+        this.#world.guard(() => requireRun(this.history, { dueMs, wallMs, calmSinceMs: this.#machine.calmSinceMs }));
     }
   }
 

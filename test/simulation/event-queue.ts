@@ -55,6 +55,11 @@ export class EventQueue {
     };
   }
 
+  /** The number of events of an owner that are still to come. */
+  countOf(owner: EventOwner): number {
+    return this.#heap.filter((event) => event.owner === owner && !event.isCancelled).length;
+  }
+
   /** Runs the events up to a time, each one after all promises of the one before have gone on. Stops early if `isDone` returns true. */
   async run(untilMs: number, isDone: () => boolean = () => false): Promise<void> {
     while (await inTurn(() => this.#runSome(untilMs, isDone)));

@@ -32,6 +32,10 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   'the hub is stopped and started': async (world, machine, draw) => {
     await world.stopMachine(machine);
     await world.pause(draw.pause(5_000));
+    if (machine.olderUntilMs > world.queue.nowMs && draw.chance(0.5)) {
+      machine.olderUntilMs = world.queue.nowMs;
+      world.note('fault', `${machine.name} is upgraded`);
+    }
     await world.startMachine(machine);
   },
   'the process stands still': async (world, machine, draw) => {
@@ -163,7 +167,7 @@ export async function breakThings(
     if (world.isEnding) return;
     if (!world.has(name)) continue;
     world.note(name, `${kind}: ${machine.name}`);
-    await world.during(() => FAULTS[kind]?.(world, machine, ownDraw) ?? Promise.resolve());
+    await world.during(machine, () => FAULTS[kind]?.(world, machine, ownDraw) ?? Promise.resolve());
     world.note(name, `over: ${kind}: ${machine.name}`);
   }
 }

@@ -73,6 +73,10 @@ export class SimulatedMachine {
   /** When a file was damaged last that has rows of the journal, or a file with the state of the hub. Milliseconds of the world. */
   lostRowsMs = Number.NEGATIVE_INFINITY;
   lostStateMs = Number.NEGATIVE_INFINITY;
+  /** Since when no fault has come to it, infinite while one lasts. Milliseconds of the world. */
+  calmSinceMs = 0;
+  /** Until when it was an older member, which knows no optional features of the protocol. Milliseconds of the world. */
+  olderUntilMs = Number.NEGATIVE_INFINITY;
   /** Milliseconds by which its clock is ahead of the world's when it boots. */
   bootClockErrorMs = 0;
   readonly #parts: MachineParts;
@@ -143,6 +147,7 @@ export class SimulatedMachine {
     process.service = this.#parts.provider.take;
     process.diskState = this.#diskState;
     process.clockErrorMs = this.bootClockErrorMs;
+    process.isOlder = this.olderUntilMs > this.#parts.queue.nowMs;
     this.#process = process;
     this.#parts.network.attach(this.name, process);
     await process.run(() => this.#open(process));

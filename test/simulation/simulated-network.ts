@@ -33,6 +33,8 @@ export interface SimulatedNetworkParts {
   readonly queue: EventQueue;
   readonly random: () => number;
   readonly onMessage: (message: SentMessage) => void;
+  /** Called with each frame that is sent to an older member. */
+  readonly onFrameToOlder: (to: string, bytes: Uint8Array) => void;
 }
 
 /**
@@ -131,6 +133,7 @@ export class SimulatedNetwork extends MemoryNetwork {
   override sends(from: string, to: string, message: WireMessage): void {
     const bytes = 'bytes' in message ? message.bytes.length : 0;
     this.#parts.onMessage({ from, to, type: message.type, bytes, words: () => messageWords(message) });
+    if (message.type === 'frame' && this.#processes.get(machineOf(to))?.isOlder) this.#parts.onFrameToOlder(machineOf(to), message.bytes);
   }
 
   override listen(address: string, listener: MemoryListener): () => void {

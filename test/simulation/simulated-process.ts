@@ -26,6 +26,8 @@ export class SimulatedProcess implements EventOwner {
   readonly random: () => number;
   readonly clock: Clock;
   isAlive = true;
+  /** It speaks as hubs did before the optional features of the protocol. */
+  isOlder = false;
   standsUntilMs = 0;
   /** Milliseconds by which its clock is ahead of the world's. */
   clockErrorMs = 0;

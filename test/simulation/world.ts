@@ -16,7 +16,7 @@ import { breakThings } from './faults.ts';
 import { checkAudit } from './invariants/audit-invariants.ts';
 import { checkAutomationCall, forgetChanges } from './invariants/automation-invariants.ts';
 import { EFFECT_INVARIANTS } from './invariants/effect-invariants.ts';
-import { checkGrowth } from './invariants/growth-invariants.ts';
+import { checkGrowth, checkIdle, watchCalls } from './invariants/growth-invariants.ts';
 import { checkMesh } from './invariants/mesh-invariants.ts';
 import { ToldNotices } from './invariants/notice-invariants.ts';
 import { checkProposedCall, forgetEnds } from './invariants/proposal-invariants.ts';
@@ -25,6 +25,7 @@ import { SimulatedListener } from './listeners.ts';
 import { SimulatedMaker } from './makers.ts';
 import { SimulatedMessenger } from './messengers.ts';
 import { NotificationProvider } from './notification-provider.ts';
+import { checkReadable, installOlderMembers } from './older-member.ts';
 import { SimulatedOwner } from './people.ts';
 import { SimulatedProposer } from './proposers.ts';
 import { changeRules, rulesText } from './rules.ts';
@@ -53,6 +54,8 @@ export interface WorldFigures {
 
 const PASSPHRASE = 'correct horse battery staple';
 const AGENTS_OF_A_HUB = 3;
+/** Share of the worlds in which the last hub is an older member of the mesh, until it is upgraded. */
+const OLDER_SHARE = 0.3;
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 /** Longest time of what must succeed, such as a start of a hub. */
@@ -94,6 +97,7 @@ export class World {
       queue: this.queue,
       random: this.#process.random,
       onMessage: (message) => this.trace.message(this.queue.nowMs, message),
+      onFrameToOlder: (to, bytes) => this.guard(() => checkReadable(to, bytes)),
     });
     this.provider = new NotificationProvider({
       process: this.#process,
@@ -104,6 +108,11 @@ export class World {
       guard: (check) => this.guard(check),
     });
     this.machines = Array.from({ length: plan.hubs }, (_, index) => this.#machine(`hub-${index}`));
+    installOlderMembers();
+    watchCalls();
+    const older = this.machines.slice(1).at(-1);
+    const isMixed = this.#drawFor('older member').chance(OLDER_SHARE);
+    if (older && isMixed && this.has(`older-${older.name}`)) older.olderUntilMs = Number.POSITIVE_INFINITY;
   }
 
   /** Lives for the hours of the plan, then heals and checks everything. Throws BrokenInvariant. */
@@ -155,14 +164,16 @@ export class World {
     return new Promise((resolve) => this.#effectListeners.push({ name, resolve }));
   }
 
-  /** Runs something that disturbs the world. */
-  async during(fault: () => Promise<void>): Promise<void> {
+  /** Runs something that disturbs the world, and a machine most of all. */
+  async during(machine: SimulatedMachine, fault: () => Promise<void>): Promise<void> {
     this.#faults += 1;
     this.#calmSinceMs = undefined;
+    machine.calmSinceMs = Number.POSITIVE_INFINITY;
     try {
       await fault();
     } finally {
       this.#faults -= 1;
+      machine.calmSinceMs = this.queue.nowMs;
       if (this.#faults === 0) this.#calmSinceMs = this.queue.nowMs;
     }
   }
@@ -329,7 +340,8 @@ export class World {
     }
     const wallMs = this.#machineOf(effect.machine)?.process.wallMs() ?? 0;
     const hubIdOf = (machine: string) => this.#machineOf(machine)?.hubId ?? '';
-    const facts = { ledger, effect, attempt, hubIdOf, wallMs, calmSinceMs: this.#calmSinceMs };
+    const olderUntilMs = Math.max(...this.machines.map((machine) => machine.olderUntilMs));
+    const facts = { ledger, effect, attempt, hubIdOf, wallMs, calmSinceMs: this.#calmSinceMs, olderUntilMs };
     this.guard(() => {
       for (const check of Object.values(EFFECT_INVARIANTS)) check(facts);
     });
@@ -350,6 +362,7 @@ export class World {
   }
 
   async #checkAll(): Promise<void> {
+    checkIdle(this.machines, this.queue);
     for (const machine of this.machines) {
       await checkAudit(machine, this.ledger);
       checkGrowth(machine, this.ledger, this.queue.nowMs);

@@ -55,12 +55,13 @@ interface DueTime {
   readonly dueMs: number;
   /** What the wall clock of the hub shows then. */
   readonly wallMs: number;
-  readonly calmSinceMs: number | undefined;
+  /** Since when no fault has come to its machine. */
+  readonly calmSinceMs: number;
 }
 
 /** Checks that an automation has run which was due and had no reason not to run. Throws BrokenInvariant. */
 export function requireRun(history: AutomationHistory, due: DueTime): void {
-  const { dueMs, wallMs, calmSinceMs = Number.POSITIVE_INFINITY } = due;
+  const { dueMs, wallMs, calmSinceMs } = due;
   if (history.isUnsure || Math.max(calmSinceMs, history.changedMs) > dueMs - CALM_MS) return;
   if (history.pauses.some(({ fromMs, untilMs = Number.POSITIVE_INFINITY }) => fromMs <= dueMs && dueMs <= untilMs + CALM_MS)) return;
   // When a clock is set back, times up to the last one that counted do not count again.

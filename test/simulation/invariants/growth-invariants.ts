@@ -1,6 +1,10 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { RunningCall } from '../../../src/calls/call.ts';
 import { BrokenInvariant } from '../broken-invariant.ts';
+import type { EventQueue } from '../event-queue.ts';
 import type { Ledger } from '../ledger.ts';
 import type { SimulatedMachine } from '../simulated-machine.ts';
 import { openDatabases } from '../simulated-sqlite.ts';
@@ -23,6 +27,41 @@ export function checkGrowth(machine: SimulatedMachine, ledger: Ledger, nowMs: nu
     const path = join(entry.parentPath, entry.name);
     if (entry.isFile() && statSync(path).size > MOST_BYTES) fail(machine, `${entry.name} has ${statSync(path).size} bytes`);
   }
+}
+
+/** Most timers of a hub that has had nothing to do for a quarter of an hour. */
+const MOST_TIMERS = 200;
+/** Most calls that are in memory in all hubs of a world, after the same time. */
+const MOST_CALLS = 100;
+
+/** Calls of all hubs, as long as something refers to them. */
+const calls: WeakRef<RunningCall>[] = [];
+
+/** Notes each call from now on. */
+export function watchCalls(): void {
+  const { startDeadline } = RunningCall.prototype;
+  RunningCall.prototype.startDeadline = function noted(this: RunningCall, ...given: Parameters<typeof startDeadline>) {
+    calls.push(new WeakRef(this));
+    startDeadline.apply(this, given);
+  };
+}
+
+/** Checks that hubs that are idle keep nothing of the calls that they had. Throws BrokenInvariant. */
+export function checkIdle(machines: readonly SimulatedMachine[], queue: Pick<EventQueue, 'countOf'>): void {
+  for (const machine of machines) {
+    const timers = queue.countOf(machine.process);
+    if (timers > MOST_TIMERS) fail(machine, `it has ${timers} timers; at most ${MOST_TIMERS} are needed`);
+  }
+  collectGarbage();
+  const left = calls.filter((call) => call.deref() !== undefined).length;
+  if (left <= MOST_CALLS) return;
+  throw new BrokenInvariant('nothing grows without bound', `${left} of ${calls.length} calls are in memory after all have ended`, []);
+}
+
+/** Node.js has no other way to collect the garbage than a function of V8, which is not there at first. */
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
 }
 
 function entriesOf({ process }: SimulatedMachine): readonly { readonly space: string; readonly count: number }[] {

@@ -29,6 +29,7 @@ const PLACES: readonly Place[] = [
         "const isRepeatable = answer.status === 'error';",
       ],
       ['an approval that was used is given back', 'if (approval && !call.isDispatched)', 'if (approval)'],
+      ['a call that has ended is kept in memory', '    call.onEnd(() => this.#calls.delete(call));\n', ''],
     ],
   },
   {
@@ -302,6 +303,16 @@ const PLACES: readonly Place[] = [
     ],
   },
   {
+    file: 'src/automations/run/run-rate-limit.ts',
+    rows: [
+      [
+        'the pause after a run never ends',
+        'return lastMs === undefined ? 0 : Math.max(0, lastMs + cooldownMs - atMs);',
+        'return lastMs === undefined ? 0 : Infinity;',
+      ],
+    ],
+  },
+  {
     file: 'src/automations/triggers/clock-watches.ts',
     rows: [
       ['a time that came long ago starts a run', 'else if (nowMs - dueMs > MAX_LATE_MS)', 'else if (dueMs - nowMs > MAX_LATE_MS)'],
@@ -390,8 +401,23 @@ const PLACES: readonly Place[] = [
     ],
   },
   {
+    file: 'src/mesh/rpc/routed-requests.ts',
+    rows: [
+      [
+        'a request names its deadline to a hub that does not know deadlines',
+        "const peerMs = this.#parts.routes.reads(peer.id, 'wire:deadline') ? peerClock.earliestMs : undefined;",
+        'const peerMs = peerClock.earliestMs;',
+      ],
+    ],
+  },
+  {
     file: 'src/mesh/rpc/call-client.ts',
     rows: [
+      [
+        'a hub that does not know waiting jobs gets one',
+        "!readers.every((hub) => routes.reads(hub, 'wire:waiting'))",
+        '!readers.every((hub) => hub !== undefined)',
+      ],
       [
         'a call whose connection broke is sent again',
         "if (progress.isInDoubt || error.code === 'OUTCOME_UNKNOWN') return this.#recover(sentCall);",
