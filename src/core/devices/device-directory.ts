@@ -38,8 +38,9 @@ export interface ExpectedValue {
 /** Reads values of one device after a command. Must be disposed, also if the command failed. */
 export interface ReadBack extends Disposable {
   /**
-   * Returns the expected values in their order, as the device sent them after its answer to the command. That is the report of their change,
-   * if the device is known to report sooner than it answers a read and the reported values are the expected ones. Otherwise it is a read.
+   * Returns the expected values in their order. If the device is known to report sooner than it answers a read, they are those of the report
+   * that it sends after its answer to the command; a value that was the expected one before, and that the report leaves out, is the one of
+   * before. If a reported value is not the expected one, or the report is longer than one message, all are read.
    */
   read(options: DeviceCallOptions): Promise<readonly AttributeReading[]>;
 }

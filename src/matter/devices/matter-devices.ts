@@ -265,6 +265,7 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
 
   #unwatch(watch: NodeWatch): void {
     watch.stop();
+    this.#commandReports.end(watch.node.link);
     this.#polls.get(watch)?.stop();
     this.#polls.delete(watch);
   }

@@ -4,6 +4,7 @@ import {
   type ClientInteraction,
   ClientSubscriptions,
   type Peer,
+  type PeerAddress,
   PeerSet,
   PeerUnresponsiveError,
   SustainedSubscription,
@@ -21,9 +22,10 @@ export class PeerLink implements ReachabilityLink {
     this.#node = node;
   }
 
-  /** The matter.js peer of the node; undefined before the commissioning and after the removal. */
+  /** The matter.js peer of the node; undefined before the commissioning and from the beginning of the removal. */
   get peer(): Peer | undefined {
-    const address = this.#node.state.commissioning.peerAddress;
+    // A node that is being destroyed has no such state, other than the type of matter.js says.
+    const address = (this.#node.state.commissioning as { readonly peerAddress?: PeerAddress } | undefined)?.peerAddress;
     return address === undefined ? undefined : this.#node.env.get(PeerSet).for(address);
   }
 

@@ -103,6 +103,7 @@ export class AwaitedReport implements Disposable {
   readonly #timing: ReportTiming;
   readonly #isTimed: boolean;
   #answer: CommandAnswer | undefined;
+  #isPartial = false;
   #settle: ((isReported: boolean) => void) | undefined;
   #cancelTiming: (() => void) | undefined;
   #isMeasured = false;
@@ -132,7 +133,8 @@ export class AwaitedReport implements Disposable {
   }
 
   /** Takes in the values of a report. Values that were stored before `report.order` are those of older messages. */
-  take(report: Report, values: ReadonlyMap<string, unknown>): void {
+  take(report: Report, { values, isPartial }: ReportedValues): void {
+    this.#isPartial ||= isPartial;
     for (const one of this.#attributes) {
       const key = keyOf(one);
       if (values.has(key)) this.#reported.set(one, { report, value: values.get(key) });
@@ -150,6 +152,12 @@ export class AwaitedReport implements Disposable {
       if (at.properties?.includes(one.property) !== false) this.#stored.set(one, order);
     }
     this.#changed();
+  }
+
+  /** Ends the wait, since the node is no longer here. */
+  end(): void {
+    this.#settle?.(false);
+    this.#endTiming();
   }
 
   [Symbol.dispose](): void {
@@ -185,8 +193,12 @@ export class AwaitedReport implements Disposable {
     if (this.#cancelTiming !== undefined) this.#measure(answer);
   }
 
-  /** `reported`: the node has reported all that was not known before. `other`: it has reported something else, so it has to be asked. */
+  /**
+   * `reported`: the node has reported all that was not known before. `other`: it has to be asked, since it has reported something else, or more
+   * than its first message shows.
+   */
   #state(answer: CommandAnswer): 'reported' | 'other' | 'pending' {
+    if (this.#isPartial) return 'other';
     const states = this.#attributes.map((one) => {
       const reported = this.#reported.get(one);
       if (reported === undefined) return one.isKnown ? 'reported' : 'pending';
@@ -245,6 +257,11 @@ export class CommandReports {
     return awaited;
   }
 
+  /** Ends what is awaited of a node that is removed. */
+  end(link: PeerLink): void {
+    for (const awaited of [...this.#awaited]) if (awaited.link === link) awaited.end();
+  }
+
   /** Listens to the reports that arrive at a node; returns the function that ends it. */
   listen(server: InteractionServer): () => void {
     const { clientHandler } = server;
@@ -253,7 +270,11 @@ export class CommandReports {
       id: clientHandler.id,
       requiresSecureSession: clientHandler.requiresSecureSession,
       onNewExchange: (exchange, message) => {
-        this.#onReport(exchange, message);
+        try {
+          this.#onReport(exchange, message);
+        } catch {
+          // Whatever is wrong here, the report has to reach matter.js: without it, each command is read back.
+        }
         return clientHandler.onNewExchange(exchange, message);
       },
       close: () => clientHandler.close(),
@@ -274,12 +295,12 @@ export class CommandReports {
   }
 
   #onReport({ session }: MessageExchange, message: Message): void {
-    const waiting = [...this.#awaited].filter(({ link }) => [...(link.peer?.sessions ?? [])].some((own) => own === session));
+    const waiting = [...this.#awaited].filter(({ link }) => hasSession(link, session));
     if (waiting.length === 0) return;
     const report = { session, messageId: message.packetHeader.messageId, atMs: this.#clock.monotonic(), order: ++this.#order };
     valuesOf(message).then(
-      (values) => {
-        for (const awaited of waiting) awaited.take(report, values);
+      (reported) => {
+        for (const awaited of waiting) awaited.take(report, reported);
       },
       // matter.js logs a report that cannot be read, and answers it.
       () => undefined,
@@ -287,15 +308,33 @@ export class CommandReports {
   }
 }
 
+/** What the first message of a report says. */
+interface ReportedValues {
+  readonly values: ReadonlyMap<string, unknown>;
+  /** True if further messages of the report follow. They belong to the same exchange, and are not seen here. */
+  readonly isPartial: boolean;
+}
+
 /** Returns the attributes in the first message of a report. A list that goes on in the next message is left out. */
-async function valuesOf({ payload }: Message): Promise<ReadonlyMap<string, unknown>> {
+async function valuesOf({ payload }: Message): Promise<ReportedValues> {
   const values = new Map<string, unknown>();
-  for await (const entry of InputChunk(TlvDataReport.decode(payload), [])) {
+  const report = TlvDataReport.decode(payload);
+  const isPartial = report.moreChunkedMessages === true;
+  for await (const entry of InputChunk(report, [])) {
     if (entry.kind !== 'attr-value') continue;
     const { endpointId, clusterId, attributeId } = entry.path;
     values.set(keyOf({ endpoint: endpointId, cluster: clusterId, attribute: attributeId }), entry.value);
   }
-  return values;
+  return { values, isPartial };
+}
+
+/** Returns whether a session is one of a node. A node that is being destroyed has none. */
+function hasSession(link: PeerLink, session: unknown): boolean {
+  try {
+    return [...(link.peer?.sessions ?? [])].some((own) => own === session);
+  } catch {
+    return false;
+  }
 }
 
 function isAfter(report: Report, answer: CommandAnswer): boolean {

@@ -1,16 +1,17 @@
 import '../../../src/matter/matter-platform.ts';
 import type { InteractionServer } from '@matter/main/node';
 import type { Message, MessageExchange } from '@matter/main/protocol';
-import { AttributeId, ClusterId, EndpointNumber, TlvBoolean, TlvDataReport } from '@matter/main/types';
+import { AttributeId, ClusterId, EndpointNumber, TlvBoolean, TlvDataReport, TlvUInt8 } from '@matter/main/types';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { PeerLink } from '../../../src/matter/devices/peer-link.ts';
-import { CommandReports, ReportTiming } from '../../../src/matter/devices/read-back.ts';
+import { type AwaitedAttribute, CommandReports, ReportTiming } from '../../../src/matter/devices/read-back.ts';
 import { ManualClock } from '../../manual-clock.ts';
 
 const ENDPOINT = 1;
 const CLUSTER = 6;
 const SESSION = { id: 'session' };
 const AT = { endpoint: ENDPOINT, behavior: 'onOff', properties: ['onOff'] };
+const ON = { endpoint: ENDPOINT, cluster: CLUSTER, attribute: 0, behavior: 'onOff', property: 'onOff' };
 const signal = new AbortController().signal;
 
 /** A message with a report of OnOff.OnOff. */
@@ -26,12 +27,21 @@ describe('a command is read back by the report of the device', () => {
   let reports: CommandReports;
   let link: PeerLink;
   let server: InteractionServer;
+  let handled: MessageExchange[];
 
   beforeEach(() => {
+    handled = [];
     clock = new ManualClock();
     reports = new CommandReports(clock);
     link = { peer: { sessions: new Set([SESSION]) } } as unknown as PeerLink;
-    server = { clientHandler: { id: 1, requiresSecureSession: true, onNewExchange: async () => {}, close: async () => {} } } as never;
+    server = {
+      clientHandler: {
+        id: 1,
+        requiresSecureSession: true,
+        onNewExchange: async (exchange: MessageExchange) => void handled.push(exchange),
+        close: async () => {},
+      },
+    } as never;
     reports.listen(server);
     const timing = reports.timingOf(link);
     for (let sample = 0; sample < 3; sample++) {
@@ -44,7 +54,7 @@ describe('a command is read back by the report of the device', () => {
   const awaited = (wanted: boolean, isKnown = false) =>
     reports.expect(link, [
       {
-        ...{ endpoint: ENDPOINT, cluster: CLUSTER, attribute: 0, behavior: 'onOff', property: 'onOff' },
+        ...ON,
         ...{ isKnown, isReached: (value) => value === wanted },
       },
     ]);
@@ -122,6 +132,48 @@ describe('a command is read back by the report of the device', () => {
     expect(await none).toBeUndefined();
   });
 
+  test('but not by one that is longer than its first message, since the rest may say otherwise', async () => {
+    const level: AwaitedAttribute = {
+      ...{ endpoint: ENDPOINT, cluster: 8, attribute: 0, behavior: 'levelControl', property: 'currentLevel' },
+      ...{ isKnown: false, isReached: (value) => value === 50 },
+    };
+    const on = { ...ON, isKnown: true, isReached: (value: unknown) => value === true };
+    using both = reports.expect(link, [level, on]);
+    const values = both.values(answer(10), signal);
+    await arrive(beginningOf(50, 11));
+    await settled();
+    reports.noteStored(link, { endpoint: ENDPOINT, behavior: 'levelControl', properties: ['currentLevel'] });
+    expect(await values).toBeUndefined();
+  });
+
+  test('and is read at once where the node is removed', async () => {
+    using on = awaited(true);
+    const values = on.values(answer(10), signal);
+    reports.end(link);
+    expect(await values).toBeUndefined();
+    await arrive(reportOf(true, 11));
+    reports.noteStored(link, AT);
+  });
+
+  test('while the reports of other devices arrive, whatever is wrong with the node', async () => {
+    const destroyed = {
+      get peer(): never {
+        throw new TypeError('no state');
+      },
+    } as unknown as PeerLink;
+    using gone = reports.expect(destroyed, [{ ...ON, isKnown: false, isReached: () => true }]);
+    using on = awaited(true);
+    const values = on.values(answer(10), signal);
+    await arrive(reportOf(true, 11));
+    await settled();
+    reports.noteStored(link, AT);
+    expect(await values).toEqual([true]);
+    clock.monotonic = () => expect.unreachable();
+    await arrive(reportOf(true, 12));
+    expect(handled).toHaveLength(2);
+    expect(gone.link).toBe(destroyed);
+  });
+
   test('of another device that reports the same, nothing is taken', async () => {
     const other = { peer: { sessions: new Set([{ id: 'other' }]) } } as unknown as PeerLink;
     using on = awaited(true);
@@ -133,6 +185,14 @@ describe('a command is read back by the report of the device', () => {
     expect(await values).toBeUndefined();
   });
 });
+
+/** The first message of a report of LevelControl.CurrentLevel, which another message follows. */
+function beginningOf(level: number, messageId: number): Message {
+  const path = { endpointId: EndpointNumber(ENDPOINT), clusterId: ClusterId(8), attributeId: AttributeId(0) };
+  const attributeData = { dataVersion: 1, path, data: TlvUInt8.encodeTlv(level) };
+  const report = { subscriptionId: 1, attributeReports: [{ attributeData }], moreChunkedMessages: true, interactionModelRevision: 11 };
+  return { packetHeader: { messageId }, payload: TlvDataReport.encode(report as never) } as unknown as Message;
+}
 
 describe('the report of a change is waited for', () => {
   const timing = ({ reportMs, readMs }: { readonly reportMs: number; readonly readMs: number }) => {
