@@ -78,7 +78,7 @@ export class DeviceInteractions {
 
   /** Reads attributes in one interaction; returns their values in the order of the targets. */
   read(call: InteractionCall, targets: readonly AttributeTarget[], entries: FabricEntries): Promise<readonly unknown[]> {
-    return this.#run(call, { isRead: true }, async (signal) => {
+    return this.#run(call, { isRead: true }, async (signal, onSend) => {
       const attributes = targets.map(({ endpoint, cluster, attribute }) => ({
         endpointId: endpoint as EndpointNumber,
         clusterId: cluster as ClusterId,
@@ -86,6 +86,7 @@ export class DeviceInteractions {
       }));
       const request = { ...Read({ fabricFilter: entries === 'ours', attributes }), includeKnownVersions: true };
       const values = new Map<string, unknown>();
+      onSend();
       for await (const chunk of call.node.interaction.read(request, { abort: signal } as never)) {
         for await (const report of chunk) {
           if (report.kind === 'attr-status') throw statusError(report, call.what);
@@ -101,10 +102,10 @@ export class DeviceInteractions {
 
   /** Writes an attribute; resolves when the device has accepted the value. */
   write(call: InteractionCall, { endpoint, cluster, attribute, value, isTimed }: WriteRequest): Promise<void> {
-    return this.#run(call, { isRead: false }, async (signal) => {
+    return this.#run(call, { isRead: false }, async (signal, onSend) => {
       const entry = Write.Attribute({ endpoint: endpoint as EndpointNumber, cluster, attributes: attribute, value } as never);
       const request = Write({ timed: isTimed }, entry);
-      const responses = await this.#exchange(call, { signal }, async (messenger) => {
+      const responses = await this.#exchange(call, { signal, onSend }, async (messenger) => {
         if (request.timedRequest) await messenger.sendTimedRequest(TIMED_WINDOW, { abort: signal });
         signal.throwIfAborted();
         await messenger.send(MessageType.WriteRequest, TlvWriteRequest.encode(request), { abort: signal });
@@ -119,13 +120,13 @@ export class DeviceInteractions {
 
   /** Invokes a command. Returns the response fields, or undefined if the device answers with a status only. */
   invoke(call: InteractionCall, { endpoint, cluster, command, fields }: InvokeRequest): Promise<unknown> {
-    return this.#run(call, { isRead: false }, async (signal) => {
+    return this.#run(call, { isRead: false }, async (signal, onSend) => {
       const entry = Invoke.ConcreteCommandRequest({ endpoint: endpoint as EndpointNumber, cluster, command, fields } as never);
       const request = Invoke({ commands: [entry] });
       const { schema } = Invoke.commandOf(entry as never);
       // Commands with the quality L may be larger than a datagram (Core §7.7.7).
       const options = schema.effectiveQuality.largeMessage === true ? { requiredTransport: ChannelType.TCP } : {};
-      const answer = await this.#exchange(call, { signal, ...options }, async (messenger) => {
+      const answer = await this.#exchange(call, { signal, onSend, ...options }, async (messenger) => {
         if (request.timedRequest) await messenger.sendTimedRequest(TIMED_WINDOW, { abort: signal });
         signal.throwIfAborted();
         return await messenger.sendInvokeCommand(request, { abort: signal });
@@ -140,7 +141,11 @@ export class DeviceInteractions {
       }
       const { commandFields } = response.command;
       const responseSchema = schema.responseModel && TlvOfModel(schema.responseModel as ValueModel);
-      return commandFields === undefined ? undefined : responseSchema?.decodeTlv(commandFields);
+      if (responseSchema === undefined) return undefined;
+      if (commandFields === undefined) {
+        throw new AtmoError('OUTCOME_UNKNOWN', `${call.what}: the answer of the device lacks the fields that say whether it did it`);
+      }
+      return responseSchema.decodeTlv(commandFields);
     });
   }
 
@@ -156,11 +161,12 @@ export class DeviceInteractions {
    */
   async #exchange<Answer>(
     { node, link: { peer } }: InteractionCall,
-    { signal: abort, ...options }: { readonly signal: AbortSignal; readonly requiredTransport?: ChannelType },
+    { signal: abort, onSend, ...options }: { readonly signal: AbortSignal; readonly requiredTransport?: ChannelType; onSend(): void },
     act: (messenger: InteractionClientMessenger) => Promise<Answer>,
   ): Promise<Answer> {
     if (peer === undefined) throw new AtmoError('DEVICE_UNREACHABLE', 'The node has left the fabric');
     const messenger = new CommandMessenger(await peer.exchangeProvider.initiateExchange({ abort, network: 'unlimited', ...options }));
+    onSend();
     try {
       const answer = await act(messenger);
       const { session } = messenger.exchange;
@@ -176,10 +182,11 @@ export class DeviceInteractions {
     }
   }
 
+  /** Runs a call when the node has a free slot and a session. `act` must call `onSend` before it sends its first message. */
   async #run<Result>(
     call: InteractionCall,
     kind: { readonly isRead: boolean },
-    act: (signal: AbortSignal) => Promise<Result>,
+    act: (signal: AbortSignal, onSend: () => void) => Promise<Result>,
   ): Promise<Result> {
     const limitMs = call.isSleepy ? SLEEPY_LIMIT_MS : AWAKE_LIMIT_MS;
     using timeout = new ResponseTimeout({ clock: this.#clock, limitMs, answeredMs: () => this.#answeredMs.get(call.node) });
@@ -193,8 +200,10 @@ export class DeviceInteractions {
       startedMs = this.#clock.monotonic();
       if (call.link.peer?.hasSession) signal.throwIfAborted();
       else await this.#unwound(call.link.connect(signal), signal);
-      isSent = true;
-      const result = await this.#unwound(act(signal), signal);
+      const onSend = () => {
+        isSent = true;
+      };
+      const result = await this.#unwound(act(signal, onSend), signal);
       this.#hasAnswered(call.node);
       return result;
     } catch (thrown) {

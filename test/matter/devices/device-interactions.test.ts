@@ -1,8 +1,15 @@
 import '../../../src/matter/matter-platform.ts';
-import { Status, StatusResponseError } from '@matter/main/types';
+import { ModeSelect, RvcRunMode } from '@matter/main/clusters';
+import { Status, StatusResponseError, TlvInvokeResponse } from '@matter/main/types';
 import { describe, expect, test } from 'vitest';
 import { AtmoError } from '../../../src/core/errors.ts';
-import { type InteractionFailure, interactionError } from '../../../src/matter/devices/device-interactions.ts';
+import {
+  DeviceInteractions,
+  type InteractionCall,
+  type InteractionFailure,
+  interactionError,
+} from '../../../src/matter/devices/device-interactions.ts';
+import { ManualClock } from '../../manual-clock.ts';
 
 const failure: InteractionFailure = { what: 'OnOff.Toggle on lamp', isSent: true, isRead: false, isCancelled: false, waitedMs: 13_740 };
 const lost = new TypeError('no answer');
@@ -29,5 +36,40 @@ describe('the error of a failed interaction', () => {
   test('is unchanged for an error of the hub', () => {
     const own = new AtmoError('NOT_SUPPORTED', 'x');
     expect(interactionError(own, failure)).toBe(own);
+  });
+});
+
+describe('a command', () => {
+  const call = (initiateExchange: () => Promise<unknown>) =>
+    ({
+      ...{ node: {}, link: { peer: { hasSession: true, exchangeProvider: { initiateExchange } } } },
+      ...{ isSleepy: false, what: 'ChangeToMode on robot', signal: new AbortController().signal },
+    }) as unknown as InteractionCall;
+  /** An exchange with a device that answers a command with this response. */
+  const answering = (response: object) => async () => ({
+    send: async () => {},
+    close: async () => {},
+    nextMessage: async () => ({
+      ...{ packetHeader: { messageId: 1 }, payloadHeader: { messageType: 9 } },
+      payload: TlvInvokeResponse.encode({ suppressResponse: false, invokeResponses: [response], interactionModelRevision: 11 } as never),
+    }),
+  });
+  const interactions = new DeviceInteractions(new ManualClock());
+  const invoke = (cluster: typeof RvcRunMode | typeof ModeSelect, initiateExchange: () => Promise<unknown>) =>
+    interactions.invoke(call(initiateExchange), { endpoint: 1, cluster, command: 'changeToMode', fields: { newMode: 2 } });
+  const bare = (clusterId: number) => ({ command: { commandPath: { endpointId: 1, clusterId, commandId: 1 } } });
+
+  test('whose answer lacks the fields that say what came of it has an unknown outcome', async () => {
+    const answered = invoke(RvcRunMode, answering(bare(RvcRunMode.id)));
+    await expect(answered).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN', message: expect.stringContaining('ChangeToMode on robot') });
+  });
+
+  test('whose answer has no fields by its definition succeeds without them', async () => {
+    await expect(invoke(ModeSelect, answering(bare(ModeSelect.id)))).resolves.toBeUndefined();
+  });
+
+  test('for which no exchange could be opened was not sent', async () => {
+    const refused = invoke(ModeSelect, () => Promise.reject(new TypeError('no session')));
+    await expect(refused).rejects.toMatchObject({ code: 'DEVICE_UNREACHABLE' });
   });
 });
