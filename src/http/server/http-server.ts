@@ -54,7 +54,7 @@ const STALL_MS = 15_000;
 const DRAIN_MS = 250;
 const LOOPBACK_HOST = '127.0.0.1';
 
-/** Listens for connections and serves requests with TLS, limits and timeouts. Its disposal waits at most 10 s for running requests. */
+/** Listens for connections and serves requests with TLS, limits and timeouts. Its disposal waits at most 250 ms for running requests. */
 export class HttpServer implements HttpListener {
   readonly #server: Server;
   readonly #clock: Clock;
