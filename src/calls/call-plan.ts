@@ -7,7 +7,7 @@ import { AtmoError } from '../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../core/json.ts';
 import { toPublicDefinition } from '../tools/definition/public-definition.ts';
 import type { CallerRights, InnerCall, RegisteredTool } from '../tools/definition/tool-definition.ts';
-import { effectsOf } from '../tools/definition/tool-permissions.ts';
+import { effectsOf, highestRiskOf } from '../tools/definition/tool-permissions.ts';
 import { copyJson, LARGE_PARAMS_LIMITS, RESULT_LIMITS } from '../tools/schema/plain-json.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import { hasSecrets, maskSecrets, secretTexts, withoutSecretTexts } from '../tools/schema/secrets.ts';
@@ -49,9 +49,18 @@ export function isPlannedStep(planned: PlannedCall, now: PlannedCall): boolean {
   return planned.tool === now.tool && planned.definition === now.definition && areSameSteps(planned.steps ?? [], now.steps ?? []);
 }
 
-/** Returns all calls inside a planned call, at any depth. */
-export function stepsWithin({ steps = [] }: PlannedCall): readonly PlannedCall[] {
-  return steps.flatMap((step) => [step, ...stepsWithin(step)]);
+/** A step of an approved call: as people saw it, and as it runs. `now` has the arguments that were open when people saw the step. */
+export interface ApprovedStep {
+  readonly seen: PlannedCall;
+  readonly now: PlannedCall;
+}
+
+/** Returns the direct steps of an approved call. A step that people did not see is left out, so that it cannot run. */
+export function approvedSteps({ seen, now }: ApprovedStep): readonly ApprovedStep[] {
+  return (now.steps ?? []).flatMap((step, index) => {
+    const asSeen = seen.steps?.[index];
+    return asSeen ? [{ seen: asSeen, now: step }] : [];
+  });
 }
 
 function areSameSteps(planned: readonly PlannedCall[], now: readonly PlannedCall[]): boolean {
@@ -145,9 +154,10 @@ function argumentsHash(params: JsonObject): string {
   return sha256Hex(canonicalJson(params));
 }
 
-/** Returns the targets of a call, and whether it is dangerous; no target if the tool is on another hub, or if the parameters are unknown or invalid. */
+/** Returns the targets of a call, and whether it is or may be dangerous; no target if the tool is on another hub, or if the parameters are unknown or invalid. */
 function targetsOf(tool: RegisteredTool, params: JsonObject | undefined): Pick<PlannedCall, 'targets' | 'reads' | 'dangerous'> {
-  if (tool.hubs || !params) return { targets: [] };
+  if (tool.hubs) return { targets: [] };
+  if (!params) return { targets: [], ...(highestRiskOf(tool) === 'dangerous' && { dangerous: true }) };
   try {
     const effects = effectsOf(tool, params);
     const reads = [...readsIn(effects)];

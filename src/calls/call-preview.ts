@@ -1,9 +1,9 @@
 import { type Authorizer, type CallToJudge, maxRisk, type Principal, type Risk } from '../core/auth/principal.ts';
 import { AtmoError, toAtmoError } from '../core/errors.ts';
 import type { Json, JsonObject } from '../core/json.ts';
-import { type InnerCall, NEEDS_APPROVAL, type RegisteredTool } from '../tools/definition/tool-definition.ts';
+import { type InnerCall, needsApproval, type RegisteredTool } from '../tools/definition/tool-definition.ts';
 import { formerToolIds } from '../tools/definition/tool-names.ts';
-import { callerView, canSeeTool, effectsOf } from '../tools/definition/tool-permissions.ts';
+import { callerView, canSeeTool, effectsOf, highestRiskOf } from '../tools/definition/tool-permissions.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import { canonicalParams } from './call-plan.ts';
 import { MAX_CALL_DEPTH, MAX_NESTED_CALLS, tooManyCalls } from './limits.ts';
@@ -103,8 +103,7 @@ class RiskOfTree {
   of({ tool: name, params: given }: ToPreview, depth: number): Risk {
     const tool = attempt(() => toolOf(this.#ports, name, this.#viewer));
     if (!tool) return 'none';
-    const { isDangerous, tags } = tool.definition.metadata;
-    if (isDangerous || tags.includes(NEEDS_APPROVAL) || depth > MAX_CALL_DEPTH) return 'dangerous';
+    if (needsApproval(tool.definition) || depth > MAX_CALL_DEPTH) return 'dangerous';
     const params = given === undefined ? undefined : attempt(() => paramsOf(tool, given, this.#ports, this.#viewer));
     // A call with invalid parameters is refused and has no effect.
     if (given !== undefined && !params) return 'none';
@@ -114,14 +113,8 @@ class RiskOfTree {
 }
 
 function ownRisks(tool: RegisteredTool, params: JsonObject | undefined): readonly Risk[] {
-  if (!params) return [riskOfAny(tool)];
+  if (!params) return [highestRiskOf(tool)];
   return tool.hubs ? [] : (attempt(() => effectsOf(tool, params)) ?? []).map(({ risk }) => risk);
-}
-
-/** Returns the highest risk of the tool's calls. It is `dangerous` if the effects depend on the call and the tool has no fixed device. */
-function riskOfAny({ definition, effects, hubs }: RegisteredTool): Risk {
-  if (!definition.execution.hasSideEffects) return 'none';
-  return (effects ?? hubs) && definition.metadata.device === undefined ? 'dangerous' : 'low';
 }
 
 function toolOf({ registry, authorizer }: CallPreviewPorts, name: string, viewer: Principal): RegisteredTool {

@@ -13,6 +13,7 @@ import type { CallChunk } from '../tools/definition/notifications.ts';
 import type { RegisteredTool, Restorable } from '../tools/definition/tool-definition.ts';
 import { maskSecrets, secretTexts } from '../tools/schema/secrets.ts';
 import { CallDeadline, type TimeLimitContext, timeLimitMs } from './call-deadline.ts';
+import type { ApprovedStep } from './call-plan.ts';
 import type { IdempotencyClaim } from './idempotency-store.ts';
 import type { RunningJob } from './jobs/job-store.ts';
 import type { RouteCandidate } from './pipeline-context.ts';
@@ -145,7 +146,7 @@ export class RunningCall {
   /** The call's claim on its idempotency key. */
   claim?: IdempotencyClaim;
   /** The step of an approved plan that this call runs. Absent if the call is not part of an approved plan. */
-  step?: PlannedCall;
+  step?: ApprovedStep;
   /** The hub that was tried most recently. After a success, this is the hub that ran the call. */
   ranOn?: RouteCandidate;
   /** The values that the call may change, as they were before. */

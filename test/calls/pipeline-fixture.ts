@@ -116,7 +116,14 @@ export function permissiveParts(clock: Clock): GuardingParts {
   };
   return {
     audit: { record: async () => {} },
-    approvals: { check: nobodyApproves, peek: nobodyApproves, giveBack: () => {}, refusalOf: () => undefined, withdraw: () => {} },
+    approvals: {
+      check: nobodyApproves,
+      peek: nobodyApproves,
+      giveBack: () => {},
+      refusalOf: () => undefined,
+      stillApprovedBy: () => [],
+      withdraw: () => {},
+    },
     vault: PLAIN_VAULT,
     rules: { judge: () => ({ kind: 'allow' }) },
     rateLimiter: { charge: () => {}, left: () => [] },

@@ -2,12 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { sequenceTool } from '../../src/calls/composition/steps.ts';
 import { canonicalJson } from '../../src/codec/canonical-json.ts';
 import { sha256Hex } from '../../src/codec/hashes.ts';
+import type { ApprovalWaits } from '../../src/core/auth/approvals.ts';
 import type { CallToJudge } from '../../src/core/auth/principal.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { SECRET_MASK } from '../../src/tools/schema/secrets.ts';
 import { makeApprovals, type Person } from '../auth/approvals/approval-fixture.ts';
 import { programsFake } from '../tools/programs/program-sandbox-fake.ts';
-import { codeOf, makeTool } from './pipeline-fixture.ts';
+import { codeOf, makeTool, owner } from './pipeline-fixture.ts';
 import { makeRegistrar, maker, ON_DEVICE, record } from './registration/registrar-fixture.ts';
 
 const AGENT = maker('device:control:*', 'sensor:read:*', 'proc:exec', 'proc:power:out', 'proc:power:media', 'sequence:run');
@@ -18,9 +19,13 @@ const approveComposed = {
     /:(evening|sequence)@/.test(toolId) ? ({ kind: 'approve', rule: 'ask me', persons: 1 } as const) : ({ kind: 'allow' } as const),
 };
 
+const HOUR_MS = 3_600_000;
+const LONG_WAITS: ApprovalWaits = { devices: HOUR_MS, programs: HOUR_MS, administration: HOUR_MS, other: HOUR_MS };
+const HEAT = { permission: 'device:control:oven', risk: 'dangerous', target: 'oven/1/OvenCavityOperationalState/Start' } as const;
+
 /** A registrar behind real approvals, and a person who agrees. */
-async function makeHome() {
-  const approvals = await makeApprovals();
+async function makeHome(waits?: ApprovalWaits) {
+  const approvals = await makeApprovals(undefined, undefined, undefined, waits);
   const programs = programsFake({ stdout: '{}' });
   const setup = makeRegistrar({ approvals: approvals.queue, programs, rules: approveComposed });
   const ann = await approvals.enrol('ann');
@@ -254,6 +259,96 @@ describe('an approval', () => {
     await agree('evening');
     expect(await call('evening', {}, AGENT)).toMatchObject({ error: { code: 'APPROVAL_REQUIRED', details: { needed: 2 } } });
     expect(ran.map(({ tool }) => tool)).toEqual(['where']);
+  });
+
+  test('is for no dangerous step of a step whose arguments nobody saw, at any depth, whatever other step they saw', async () => {
+    const { registrar, add, agree, call, ran } = await makeHome();
+    add('where', { permissions: ['sensor:read:hall/place'] }, { place: 'hall' });
+    add('door', { parameters: ON_DEVICE, permissions: ['device:control:{device_id}'], dangerous: true });
+    const given = { device_id: { $param: 'device_id' } };
+    const found = { device_id: { $result: '0/place' } };
+    const look = (id: string, tool: string) =>
+      registrar.register(record(id, [{ tool, params: given }], { input_schema: ON_DEVICE }), AGENT);
+    look('look', 'door');
+    look('gaze', 'agent:look');
+    registrar.register(record('evening', [{ tool: 'where' }, { tool: 'agent:look', params: found }]), AGENT);
+    await agree('evening');
+    expect(await call('evening', {}, AGENT)).toMatchObject({ error: { code: 'APPROVAL_REQUIRED' } });
+    registrar.remove('evening', AGENT);
+    registrar.register(record('evening', [{ tool: 'where' }, { tool: 'agent:gaze', params: found }]), AGENT);
+    await agree('evening');
+    expect(await call('evening', {}, AGENT)).toMatchObject({ error: { code: 'APPROVAL_REQUIRED' } });
+    expect(ran.map(({ tool }) => tool)).toEqual(['where', 'where']);
+    registrar.remove('evening', AGENT);
+    const seen = { tool: 'door', params: { device_id: 'hall' } };
+    registrar.register(record('evening', [{ tool: 'where' }, seen, { tool: 'agent:look', params: found }]), AGENT);
+    await agree('evening');
+    expect(await call('evening', {}, AGENT)).toMatchObject({ error: { code: 'APPROVAL_REQUIRED' } });
+    expect(ran.map(({ tool }) => tool)).toEqual(['where', 'where', 'where', 'door']);
+  });
+
+  test('waits no longer than one of a lock, if results fill the arguments of a dangerous step', async () => {
+    const { registrar, add, waiting } = await makeHome(LONG_WAITS);
+    add('where', { permissions: ['sensor:read:hall/place'] }, { place: 'hall' });
+    add('door', { parameters: ON_DEVICE, permissions: ['device:control:{device_id}'], dangerous: true });
+    registrar.register(record('evening', [{ tool: 'where' }]), AGENT);
+    expect(await waiting('evening')).toMatchObject({ waits_for_s: 3_600 });
+    registrar.remove('evening', AGENT);
+    registrar.register(record('evening', [{ tool: 'where' }, { tool: 'door', params: { device_id: { $result: '0/place' } } }]), AGENT);
+    expect(await waiting('evening')).toMatchObject({ waits_for_s: 600 });
+  });
+
+  test.each<[string, (home: Awaited<ReturnType<typeof makeHome>>) => unknown]>([
+    ['the time to use it is over', ({ approvals }) => approvals.clock.advance(11 * 60_000)],
+    [
+      'who gave it is no adult any more',
+      ({ approvals }) => approvals.store.set('people', 'ann', { title: 'Ann', role: 'child', rooms: ['hall'] }),
+    ],
+    [
+      'the key that gave it was removed',
+      async ({ approvals }) => {
+        await approvals.enrol('ben');
+        const key = approvals.approvers.list().find(({ person }) => person === 'ann');
+        await approvals.approvers.remove(key?.keyId ?? '');
+      },
+    ],
+  ])('is for no dangerous step any more when %s', async (_what, meanwhile) => {
+    const home = await makeHome();
+    const { registrar, registry, agree, call, ran } = home;
+    let pass: (home: Awaited<ReturnType<typeof makeHome>>) => unknown = () => {};
+    registry.register(
+      makeTool({
+        name: 'slow',
+        permissions: ['sensor:read:hall/place'],
+        handler: async () => {
+          await pass(home);
+          return {};
+        },
+      }),
+    );
+    registrar.register(record('wrap', [{ tool: 'unlock' }]), AGENT);
+    registrar.register(record('evening', [{ tool: 'slow' }, { tool: 'agent:wrap' }]), AGENT);
+    await agree('evening');
+    expect(codeOf(await call('evening', {}, AGENT))).toBe('success');
+    expect(ran).toHaveLength(1);
+    pass = meanwhile;
+    await agree('evening');
+    expect(await call('evening', {}, AGENT)).toMatchObject({ error: { code: 'APPROVAL_REQUIRED' } });
+    expect(ran).toHaveLength(1);
+  });
+
+  test('for an hour is for the dangerous steps of each call, until somebody removes it', async () => {
+    const { registrar, add, approvals, waiting, call, ran } = await makeHome();
+    add('oven', { execution: { side_effects: true }, effects: () => [HEAT], permissions: ['device:control:oven'], dangerous: true });
+    registrar.register(record('evening', [{ tool: 'oven' }]), AGENT);
+    const ben = await approvals.enrol('ben');
+    const { approval_id: id } = await approvals.say(await waiting('evening'), ben, 'approve_for_hour');
+    expect(codeOf(await call('evening', {}, AGENT))).toBe('success');
+    approvals.clock.advance(30 * 60_000);
+    expect(codeOf(await call('evening', {}, AGENT))).toBe('success');
+    expect(ran).toHaveLength(2);
+    await approvals.standing.remove(id, owner);
+    expect(codeOf(await call('evening', {}, AGENT))).toBe('APPROVAL_REQUIRED');
   });
 
   test('lets a job that waited for it run a dangerous step', async () => {

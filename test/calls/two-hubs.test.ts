@@ -99,7 +99,7 @@ describe('a call from one hub to another', () => {
             willDo: [],
           } as const);
     const { executor, near, far } = await twoHubs({
-      approvals: { check, peek: check, giveBack: () => {}, refusalOf: () => undefined, withdraw: () => {} },
+      approvals: { check, peek: check, giveBack: () => {}, refusalOf: () => undefined, stillApprovedBy: () => [], withdraw: () => {} },
     });
     const effects = () => [{ permission: 'device:control:lamp', risk: 'dangerous' as const, target: 'lamp' }];
     far.registry.register(makeTool({ ...DIM, effects }));

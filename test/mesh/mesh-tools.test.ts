@@ -63,7 +63,7 @@ async function room() {
     requests.push(request);
     return verdict;
   };
-  const approvals = { check, peek: check, giveBack: () => {}, refusalOf: () => undefined, withdraw: () => {} };
+  const approvals = { check, peek: check, giveBack: () => {}, refusalOf: () => undefined, stillApprovedBy: () => [], withdraw: () => {} };
   const { registry, pipeline, audited } = makePipeline({ approvals });
   for (const tool of meshTools(mesh)) expect(registry.register(tool)).toEqual([]);
   const call = (tool: string, params: unknown = {}, principal: Principal = owner) =>

@@ -89,7 +89,8 @@ function kindsOfPlan(plan: PlannedCall, devices: KnownDevices): readonly Approva
 
 function kindsOfStep({ targets, reads = [], open, dangerous }: PlannedCall, devices: KnownDevices): readonly ApprovalKind[] {
   const changed = targets.filter((target) => !reads.includes(target));
-  if (open || targets.length === 0) return ['administration'];
+  // What is done to which device is not known, so a dangerous tool may open a lock.
+  if (open || targets.length === 0) return dangerous ? ['guarded', 'administration'] : ['administration'];
   return changed.flatMap((target) => {
     const element = deviceElement(target);
     const own: ApprovalKind = element ? 'devices' : 'administration';

@@ -50,7 +50,7 @@ const MIN_TIMER_MS = 1_000;
 const CLOSE_AGAIN_MS = 30_000;
 
 interface ApprovalServices extends NotifierServices, Pick<HubContext, 'clock' | 'store'> {
-  readonly approvers: Pick<ApproverRegistry, 'decidingKeysOf' | 'list' | 'lastSerial' | 'noteUse'>;
+  readonly approvers: Pick<ApproverRegistry, 'decidingKeysOf' | 'mayDecide' | 'list' | 'lastSerial' | 'noteUse'>;
   readonly devices: Pick<DeviceFacts, 'namedDevice' | 'typesOf'>;
   readonly standing: StandingAnswerStore;
   readonly waits: Pick<ApprovalWaitChoices, 'current'>;
@@ -128,6 +128,14 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
       return;
     }
     void this.#notifier.withdrawn(withdrawn);
+  }
+
+  stillApprovedBy(approvalId: string, { token }: Principal): readonly string[] {
+    const { approvers, standing } = this.#collaborators;
+    const record = this.#records.get(approvalId);
+    const given = record?.state === 'used' && !this.#isDue(record) ? this.#counted(record, token?.keys) : [];
+    const persons = [...given.map(({ person }) => person), ...standing.allowedBy(approvalId, token?.keys)];
+    return persons.filter((person) => approvers.mayDecide(person));
   }
 
   giveBack(approvalId: string): void {

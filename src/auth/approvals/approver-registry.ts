@@ -7,7 +7,7 @@ import { rawPublicKey } from '../../codec/public-key.ts';
 import { type ApproverDirectory, type ApproverKey, type OfferedKey, type PasskeyFacts, PERSON_NAME } from '../../core/auth/approvals.ts';
 import { isoTime, type TrustedTime } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
-import { AtmoError } from '../../core/errors.ts';
+import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { OnRepaired } from '../../core/files/recoverable-file.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
@@ -65,6 +65,16 @@ export class ApproverRegistry implements ApproverDirectory {
     const keys = this.keysOf(person);
     if (keys.length > 0) this.#ports.persons.requireMayApprove(person);
     return keys;
+  }
+
+  /** Returns whether the person has a key and may approve at this time. */
+  mayDecide(person: string): boolean {
+    try {
+      return this.decidingKeysOf(person).length > 0;
+    } catch (error) {
+      if (toAtmoError(error).code === 'PERMISSION_DENIED') return false;
+      throw error;
+    }
   }
 
   /** Returns the serial of the newest enrolment; 0 if no key was ever enrolled. */

@@ -109,6 +109,12 @@ export class StandingAnswerStore implements StandingAnswers {
     return record && { state: 'approved', approvalId: record.id, by: [record.given[0].person] };
   }
 
+  /** Returns the person who allowed a call for an hour that is not over; nobody if it is, or if the person's key no longer counts. */
+  allowedBy(approvalId: string, ownKeys: readonly string[] = []): readonly string[] {
+    const allowing = this.#active().filter(({ id, answer }) => id === approvalId && answer === 'approve_for_hour');
+    return allowing.filter((record) => this.#isCounted(record, ownKeys)).map(({ given: [{ person }] }) => person);
+  }
+
   /** Records in the audit log that a call ran because a person allowed it for an hour. */
   async noteUse({ principal, traceId }: ApprovalRequest, { approvalId, by }: Allowance): Promise<void> {
     const record = this.#records.get(approvalId);

@@ -7,6 +7,7 @@ import {
   DESTRUCTIVE,
   isDestructive,
   NEEDS_APPROVAL,
+  needsApproval,
   type RegisteredTool,
   type ToolDefinition,
 } from '../../tools/definition/tool-definition.ts';
@@ -192,12 +193,12 @@ const TIMEOUT_MS = 120_000;
 const MAX_NAMED = 8;
 
 /**
- * Completes the maker's definition with the fields that depend on the steps, such as the permissions. If a step is dangerous, people
- * approve that step as a separate call; the composed tool then needs no approval of its own.
+ * Completes the maker's definition with the fields that depend on the steps, such as the permissions. If a step is dangerous, the composed
+ * tool is not: people approve the step, unless a rule made them approve the composed tool and they saw the step with it.
  */
 export function composedDefinition(draft: ToolDefinition, { tools, permissions, composition }: CompositionSource): ToolDefinition {
   const inner = tools.map(({ definition }) => definition);
-  const isAnyDangerous = inner.some(({ metadata }) => metadata.isDangerous || metadata.tags.includes(NEEDS_APPROVAL));
+  const isAnyDangerous = inner.some(needsApproval);
   const isAnyDestructive = inner.some(isDestructive);
   const harm = isAnyDangerous ? [NEEDS_APPROVAL] : isAnyDestructive ? [DESTRUCTIVE] : [];
   const { isTimeoutDefault, ...execution } = draft.execution;

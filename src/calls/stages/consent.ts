@@ -26,7 +26,7 @@ import {
   riskOf,
 } from '../call.ts';
 import { waitForAtMost } from '../call-deadline.ts';
-import { approvalHash, displayedParams, isPlannedStep, plannedCall, stepsWithin } from '../call-plan.ts';
+import { type ApprovedStep, approvalHash, approvedSteps, displayedParams, isPlannedStep, plannedCall } from '../call-plan.ts';
 import { storableCall } from '../jobs/waiting-jobs.ts';
 import type { StageContext, ToolLookup } from '../pipeline-context.ts';
 import { isOffered } from './authorization.ts';
@@ -48,7 +48,7 @@ export function applyRules<P extends 'asked' | 'claimed'>(call: AuthorizedCall<P
 export async function requireApproval(call: RuledCall<'claimed'>, context: StageContext): Promise<ApprovedCall> {
   if (personsNeeded(call) === 0) return call as ApprovedCall;
   await awaitStepTools(call, context);
-  const coveredBy = coveringApproval(call, context);
+  const coveredBy = coveringApproval(call, stepsLeftFor(call, context), context);
   if (coveredBy) return { ...call, coveredBy } as ApprovedCall;
   const job = waitingJob(call, context);
   const request = { ...approvalRequest(call, context), ...(job && { job }) };
@@ -60,7 +60,8 @@ export async function requireApproval(call: RuledCall<'claimed'>, context: Stage
 export async function peekApproval(call: RuledCall<'asked'>, context: StageContext): Promise<ApprovableCall> {
   if (personsNeeded(call) === 0) return call as ApprovableCall;
   await awaitStepTools(call, context);
-  if (coveringApproval(call, context)) return call as ApprovableCall;
+  // The steps of a step are checked too before the step begins.
+  if (coveringApproval(call, withInnerSteps(stepsLeftFor(call, context)), context)) return call as ApprovableCall;
   requireApproved(call, await queueFor(call, context).peek(approvalRequest(call, context)));
   return call as ApprovableCall;
 }
@@ -102,31 +103,46 @@ function plannedStep(call: ReauthorizedCall, context: StageContext): PlannedCall
   const left = request.within && context.stepsLeft.get(request.within);
   if (!left) return undefined;
   const now = planOf(call, context);
-  const step = running.step ?? takeStep(left, now);
-  if (step && isPlannedStep(step, now)) {
+  const step = running.step ?? takeStep(left, (one) => isPlannedStep(one.now, now) && (!call.coveredBy || isSeen(one)));
+  if (step && isPlannedStep(step.now, now)) {
     running.step = step;
     return now;
   }
   throw new AtmoError('CONFLICT', `${call.tool.id} is not the step that people approved; it was not run`);
 }
 
-function takeStep(left: PlannedCall[], now: PlannedCall): PlannedCall | undefined {
-  const index = left.findIndex((planned) => isPlannedStep(planned, now));
+function takeStep(left: ApprovedStep[], isFitting: (step: ApprovedStep) => boolean): ApprovedStep | undefined {
+  const index = left.findIndex(isFitting);
   return index === -1 ? undefined : left.splice(index, 1)[0];
 }
 
+/** Returns whether people saw the step with its arguments, rather than with the places that results of earlier steps fill. */
+function isSeen({ seen }: ApprovedStep): boolean {
+  return seen.open !== true;
+}
+
 /**
- * Returns the approval of the outer call if it is for this step too: people saw the step with these arguments, and they are enough for it. Throws
- * PERMISSION_DENIED if the step is dangerous and the time is not trusted.
+ * Returns the approval of the outer call if it is for this step too: people saw the step with these arguments, they are enough for it, and all of
+ * them may still approve. Throws PERMISSION_DENIED if the step is dangerous and the time is not trusted.
  */
-function coveringApproval(call: RuledCall, context: StageContext): CoveringApproval | undefined {
+function coveringApproval(call: RuledCall, steps: readonly ApprovedStep[], context: StageContext): CoveringApproval | undefined {
   const outer = outerApproval(call, context);
   // Another hub asks for approvals of its tools itself.
   if (!outer || isElsewhere(call) || outer.by.length < personsNeeded(call)) return undefined;
   const now = planOf(call, context);
-  if (!outer.steps.some((step) => step.open !== true && isPlannedStep(step, now))) return undefined;
+  if (!steps.some((step) => isSeen(step) && isPlannedStep(step.now, now))) return undefined;
   if (riskOf(call) === 'dangerous') requireKnownTime(call, context);
-  return outer;
+  const still = context.approvals.stillApprovedBy(outer.id, call.request.principal);
+  return outer.by.every((person) => still.includes(person)) ? outer : undefined;
+}
+
+/** Returns the approved steps of the outer call that have not started yet. */
+function stepsLeftFor({ request: { within } }: CallFacts, context: StageContext): readonly ApprovedStep[] {
+  return (within && context.stepsLeft.get(within)) ?? [];
+}
+
+function withInnerSteps(steps: readonly ApprovedStep[]): readonly ApprovedStep[] {
+  return steps.flatMap((step) => [step, ...withInnerSteps(approvedSteps(step))]);
 }
 
 function outerApproval({ request: { within, principal } }: CallFacts, context: StageContext): CoveringApproval | undefined {
@@ -134,11 +150,19 @@ function outerApproval({ request: { within, principal } }: CallFacts, context: S
   return outer?.requester === principalKey(principal) ? outer : undefined;
 }
 
-/** Returns the approval that the steps of a call may use: its own, or that of the outer call in which people saw it with them. */
-export function approvalForSteps(call: CallFacts, context: StageContext): CoveringApproval | undefined {
+/** The steps that a call may make, and the approval that they may use. Both are absent if nobody had to approve the call. */
+interface ApprovedWithin {
+  readonly steps?: readonly ApprovedStep[];
+  readonly covering?: CoveringApproval;
+}
+
+/** Returns what people approved of the steps of a call: by the call's own approval, or by that of the outer call in which they saw it. */
+export function approvedWithin(call: ConfirmedCall, context: StageContext): ApprovedWithin {
   const { approval, plan, running, request } = call;
+  if (!plan?.steps) return {};
+  const steps = approvedSteps({ seen: approval ? plan : (running.step?.seen ?? plan), now: plan });
   const given = approval ?? (running.step && outerApproval(call, context));
-  return given && plan?.steps && { id: given.id, by: given.by, requester: principalKey(request.principal), steps: stepsWithin(plan) };
+  return { steps, ...(given && { covering: { id: given.id, by: given.by, requester: principalKey(request.principal) } }) };
 }
 
 /** If a step's tool is not known yet, waits until the tools of other hubs are loaded. A plan needs the definitions of all steps. */

@@ -64,7 +64,7 @@ export interface PlannedCall {
   readonly targets: readonly string[];
   /** Targets that the call only reads; absent if there are none. */
   readonly reads?: readonly string[];
-  /** True if the call is dangerous; absent if it is not, or if the parameters or the tool are not known. */
+  /** True if the call is dangerous, or may be where `open`; absent if it is not, or if the tool is not known or is on another hub. */
   readonly dangerous?: true;
   readonly steps?: readonly PlannedCall[];
 }
@@ -75,7 +75,6 @@ export interface CoveringApproval {
   readonly by: readonly string[];
   /** The caller for whom it was given, by `principalKey`. */
   readonly requester: string;
-  readonly steps: readonly PlannedCall[];
 }
 
 /** An approval request in the form that people see. All APIs return it unchanged, so its fields are in snake_case. */
@@ -257,6 +256,11 @@ export interface ApprovalQueue {
   check(request: ApprovalRequest): Promise<ApprovalStatus>;
   /** Returns the status of the call's request without using it up. If the call has no request, stores one and emits an event. */
   peek(request: ApprovalRequest): Promise<ApprovalStatus>;
+  /**
+   * Returns who has approved a call that runs now, for a step of it: those whose keys are still enrolled and who may still approve, and nobody
+   * once the time in which the approved call can be made, or the hour, is over.
+   */
+  stillApprovedBy(approvalId: string, principal: Principal): readonly string[];
   /** Makes a used approval usable again until it expires. Called when the approved call had no effect. */
   giveBack(approvalId: string): void;
   /** Returns a refusal of a device that the call would change; undefined if there is none. A refusal holds for an agent's descendants too. */

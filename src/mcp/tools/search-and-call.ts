@@ -5,7 +5,7 @@ import type { JsonObject, JsonSchema } from '../../core/json.ts';
 import type { ReadRateLimiter } from '../../http/server/rate-limits.ts';
 import type { ToolCatalogue } from '../../http/tool-catalogue.ts';
 import { p } from '../../tools/definition/define-tool.ts';
-import { NEEDS_APPROVAL, type RegisteredTool } from '../../tools/definition/tool-definition.ts';
+import { needsApproval, type RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import type { ToolDirectory } from '../../tools/registry/tool-directory.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import { isSchemaObject } from '../../tools/schema/schema-walk.ts';
@@ -242,9 +242,9 @@ export function proxyTools(parts: ProxyParts): readonly HomeTool[] {
 }
 
 /** Returns the proxy tool for a definition. If the parameters make a call dangerous, `callThrough` requires `sensitive_tool` instead. */
-export function proxyOf({ definition: { execution, metadata } }: Pick<RegisteredTool, 'definition'>): ProxyName {
-  if (metadata.isDangerous || metadata.tags.includes(NEEDS_APPROVAL)) return 'sensitive_tool';
-  return execution.hasSideEffects ? 'control_tool' : 'read_tool';
+export function proxyOf({ definition }: Pick<RegisteredTool, 'definition'>): ProxyName {
+  if (needsApproval(definition)) return 'sensitive_tool';
+  return definition.execution.hasSideEffects ? 'control_tool' : 'read_tool';
 }
 
 interface ProxiedCall {

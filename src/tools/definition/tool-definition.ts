@@ -307,11 +307,16 @@ const DESTRUCTIVE_WORDS = new Set([
 /** Words that are not destructive in the name of a device's tool, because another call can undo the effect (a closed valve). */
 const REVERSIBLE_WORDS = new Set(['cancel', 'close', 'end']);
 
+/** Returns whether people approve each call of a tool, or of one of its steps. */
+export function needsApproval({ metadata: { isDangerous, tags } }: Pick<ToolDefinition, 'metadata'>): boolean {
+  return isDangerous || tags.includes(NEEDS_APPROVAL);
+}
+
 /** Returns whether a call can have a permanent effect. Outside OWN_NAMESPACES, assumes so for tools with side effects if not COMPOSED. */
 export function isDestructive({ name, namespace, execution, metadata }: ToolDefinition): boolean {
-  const { isDangerous, tags, device } = metadata;
+  const { tags, device } = metadata;
   if (!execution.hasSideEffects) return false;
-  if (isDangerous || tags.includes(DESTRUCTIVE) || tags.includes(NEEDS_APPROVAL)) return true;
+  if (needsApproval({ metadata }) || tags.includes(DESTRUCTIVE)) return true;
   if (tags.includes(COMPOSED)) return false;
   if (!OWN_NAMESPACES.has(namespace)) return true;
   const named = new Set(wordsOf(device ?? ''));

@@ -1,8 +1,8 @@
 import { parsePermission } from '../../core/auth/permission.ts';
-import type { Authorizer, Effect, Principal } from '../../core/auth/principal.ts';
+import type { Authorizer, Effect, Principal, Risk } from '../../core/auth/principal.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
-import type { CallerRights, RegisteredTool } from './tool-definition.ts';
+import { type CallerRights, needsApproval, type RegisteredTool } from './tool-definition.ts';
 
 const PLACEHOLDER = /\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
@@ -58,6 +58,16 @@ export function effectsOf(tool: RegisteredTool, params: JsonObject): readonly Ef
   if (!metadata.isDangerous) return effects;
   // A call of a dangerous tool has a dangerous effect, even if the tool declares no effects.
   return (effects.length === 0 ? own : effects).map((effect) => ({ ...effect, risk: 'dangerous' }));
+}
+
+/**
+ * Returns the highest risk of the tool's calls. Besides a tool that needs approval, it is `dangerous` if the effects depend on the call and the tool
+ * has no fixed device.
+ */
+export function highestRiskOf({ definition, effects, hubs }: RegisteredTool): Risk {
+  if (needsApproval(definition)) return 'dangerous';
+  if (!definition.execution.hasSideEffects) return 'none';
+  return (effects ?? hubs) && definition.metadata.device === undefined ? 'dangerous' : 'low';
 }
 
 function resourceText(template: string, name: string, value: Json | undefined): string {

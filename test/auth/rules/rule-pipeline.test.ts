@@ -27,7 +27,14 @@ function room(yaml: string) {
   };
   const made = makePipeline({
     rules,
-    approvals: { check: pending, peek: pending, giveBack: () => {}, refusalOf: () => undefined, withdraw: () => {} },
+    approvals: {
+      check: pending,
+      peek: pending,
+      giveBack: () => {},
+      refusalOf: () => undefined,
+      stillApprovedBy: () => [],
+      withdraw: () => {},
+    },
   });
   const handler = vi.fn(async () => ({ ok: true }));
   const argv = { type: 'array', description: 'Words of the command', items: { type: 'string' } };

@@ -28,6 +28,7 @@ function recordingQueue() {
     peek: async () => approved,
     giveBack: (id) => void back.push(id),
     refusalOf: () => undefined,
+    stillApprovedBy: () => [],
     withdraw: () => {},
   };
   return { queue, asked, back };

@@ -9,6 +9,7 @@ function makeRotation() {
     peek: async () => ({ state: 'approved', approvalId: 'a', by: ['owner'] }) as const,
     giveBack: () => {},
     refusalOf: () => undefined,
+    stillApprovedBy: () => [],
     withdraw: () => {},
   };
   const setup = makePipeline({ approvals });

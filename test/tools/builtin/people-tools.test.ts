@@ -25,7 +25,14 @@ async function home() {
     asked.push(`${toolId.split('@')[0]} ${effects.map(({ target }) => target).join()}`);
     return { state: 'approved', approvalId: 'a'.repeat(32), by: ['owner'] } as const;
   };
-  const approvals = { check: approve, peek: approve, giveBack: () => {}, refusalOf: () => undefined, withdraw: () => {} };
+  const approvals = {
+    check: approve,
+    peek: approve,
+    giveBack: () => {},
+    refusalOf: () => undefined,
+    stillApprovedBy: () => [],
+    withdraw: () => {},
+  };
   const { pipeline, registry } = makePipeline({ approvals });
   const directory = { list: () => [{ area: 'Kitchen' }, {}] as unknown as ReturnType<DeviceDirectory['list']> };
   const readings = { sensors: () => [{ sensor: { area: 'Hall' } }] as never };
