@@ -31,6 +31,8 @@ interface FeedOptions {
   readonly heartbeatMs?: number;
   /** Interval of the periodic token check in milliseconds. Each token is also checked before every write to its subscriber. */
   readonly validityCheckMs?: number;
+  /** Called when a subscriber comes while there is no other. */
+  readonly onFirst?: () => void;
 }
 
 /** Sends the hub's events (CloudEvents) to subscribers over Server-Sent Events. Keeps the newest events for later reconnections. */
@@ -48,7 +50,7 @@ export class EventFeed implements AsyncDisposable {
   constructor(bus: EventBus, clock: Clock, options: FeedOptions = {}) {
     this.#bus = bus;
     this.#clock = clock;
-    this.#options = { historySize: 1_000, heartbeatMs: SSE_HEARTBEAT_MS, validityCheckMs: 5_000, ...options };
+    this.#options = { historySize: 1_000, heartbeatMs: SSE_HEARTBEAT_MS, validityCheckMs: 5_000, onFirst: () => {}, ...options };
   }
 
   get listenerCount(): number {
@@ -78,6 +80,7 @@ export class EventFeed implements AsyncDisposable {
     if (backlog === undefined) sink.write(sseMessage('gap', { last_event_id: lastEventId }));
     for (const event of backlog ?? this.#history) if (isWantedBy(subscription, event)) sink.write(eventFrame(event));
     this.#listeners.set(sink, subscription);
+    if (this.#listeners.size === 1) this.#options.onFirst();
     this.#stopVisits ??= this.#visitAll();
     return () => this.#remove(sink);
   }

@@ -121,6 +121,11 @@ export class VisibleHome {
     return this.#parts.readings.sensors().filter(({ sensor }) => this.mayRead(principal, sensor.id));
   }
 
+  /** Must be called with the devices whose known readings a caller is shown, who thereby looks at them. */
+  look(devices: Iterable<DeviceId>): void {
+    for (const device of new Set(devices)) this.#parts.attention.look(device);
+  }
+
   directory(principal: Principal): DeviceDirectory {
     const { directory } = this.#parts;
     return {

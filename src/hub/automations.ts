@@ -17,6 +17,7 @@ import { EventRecorder } from '../automations/replay/event-recorder.ts';
 import { replayAutomationTool } from '../automations/replay/replay-tool.ts';
 import { explainAutomationTool } from '../automations/traces/explain-tool.ts';
 import { TraceLog } from '../automations/traces/trace-log.ts';
+import { UsedDevices } from '../automations/used-devices.ts';
 import { versionTools } from '../automations/versions/version-tools.ts';
 import type { LocationConfig } from '../connectors/location/location-config.ts';
 import type { ServiceStack } from '../core/lifecycle.ts';
@@ -35,7 +36,7 @@ const EDITS = { burst: 30, perSecond: 1 / 60 } as const;
 
 interface AutomationOptions {
   /** The scenes of the home; undefined if Matter is off. */
-  readonly scenes: Pick<SceneStore, 'get' | 'find'> | undefined;
+  readonly scenes: Pick<SceneStore, 'get' | 'find' | 'onChange'> | undefined;
   /** Configured locations by device id; undefined if there are none. */
   readonly location: LocationConfig | undefined;
   /** The values and events of the devices; undefined if Matter is off. */
@@ -44,12 +45,14 @@ interface AutomationOptions {
   readonly stack: ServiceStack;
 }
 
-const NO_SCENES = { get: () => undefined, find: () => undefined };
+const NO_SCENES = { get: () => undefined, find: () => undefined, onChange: () => () => {} };
 
 /** The agents of the hub, and the automations that agents propose. */
 interface Automations {
   readonly runner: AgentRunner;
   readonly proposals: Proposals;
+  /** The devices that the automations use, known from its start on, which has to come after that of the runner. */
+  readonly used: UsedDevices;
 }
 
 /** Opens the flags of the house and the presence of its people, and registers the tools of agents. The runner starts them. */
@@ -58,7 +61,7 @@ export async function openAutomations(
   services: ToolServices,
   { location, scenes = NO_SCENES, values = NO_DEVICE_VALUES, questions, stack }: AutomationOptions,
 ): Promise<Automations> {
-  const { clock, logger, events, store, readings, directory: devices, deviceGroups, homeNames: names, auth } = infrastructure;
+  const { clock, logger, events, store, readings, directory: devices, deviceGroups, homeNames: names, auth, attention } = infrastructure;
   const { validator, pipeline, meshProxy: mesh, tools: registry } = services;
   const { authorizer, tokens, time, rules, people } = auth;
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
@@ -89,9 +92,6 @@ export async function openAutomations(
     validator,
     mesh,
   });
-  infrastructure.attention.addUser((device) =>
-    runner.directory.referringTexts().some(({ content }) => JSON.stringify(content).includes(device)),
-  );
   const check: CheckPorts = {
     clock,
     timeZone,
@@ -106,6 +106,8 @@ export async function openAutomations(
     validator,
     mesh,
   };
+  const used = new UsedDevices({ agents: runner.directory, check, events, scenes, attention });
+  attention.addUser((device) => used.has(device));
   services.coming.use(new AutomationForecast({ check, agents: runner.directory, comingOf: (agent) => runner.comingOf(agent) }));
   const checkTools = { agents: runner.directory, registry, things, authorizer, validator, check, logger };
   await stack.start(new EventRecorder({ clock, events, house, history: readings.events }));
@@ -138,7 +140,7 @@ export async function openAutomations(
     ...presenceTools(house.presences, people),
   ];
   for (const tool of tools) services.registry.register(tool);
-  return { runner, proposals };
+  return { runner, proposals, used };
 }
 
 /** Returns the configured coordinates of the hub. A place that only a receiver knows has none. */

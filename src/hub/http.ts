@@ -143,8 +143,8 @@ export class HttpApi implements Service {
     this.#collaborators = collaborators;
     this.#address = options;
     this.#port = options.port;
-    this.#feed = new EventFeed(events, clock);
     // An open page follows the events.
+    this.#feed = new EventFeed(events, clock, { onFirst: () => collaborators.attention.noteUse() });
     collaborators.attention.addUser(() => this.#feed.listenerCount > 0);
     this.#remote = new RemoteEventStreams({ events: mesh.events, clock });
     this.#home = new VisibleHome({

@@ -140,6 +140,7 @@ export class Hub implements Service {
         directory: infrastructure.directory,
         homeNames: infrastructure.homeNames,
         authorizer: infrastructure.auth.authorizer,
+        attention: infrastructure.attention,
       }),
     ]);
     this.#registerAll(services.registry, authTools(infrastructure, services, this.#config));
@@ -168,7 +169,7 @@ export class Hub implements Service {
       pageUrl: () => this.url,
       stack: this.#stack,
     });
-    const { runner, proposals } = await openAutomations(infrastructure, services, {
+    const { runner, proposals, used } = await openAutomations(infrastructure, services, {
       location,
       scenes: home?.scenes,
       values: home?.values,
@@ -176,6 +177,7 @@ export class Hub implements Service {
       stack: this.#stack,
     });
     await this.#stack.start(runner);
+    await this.#stack.start(used);
     const hubName = this.#config.mesh.name;
     const firstPort = this.#config.matter.bridgePort;
     const bridges = matter && home && openBridges(infrastructure, services, { nodes: matter.bridges, home, hubName, firstPort });

@@ -41,6 +41,16 @@ function makeFeed(options = {}) {
 }
 
 describe('the event feed', () => {
+  test('says when a subscriber comes while there is no other', () => {
+    let firsts = 0;
+    const { feed } = makeFeed({ onFirst: () => (firsts += 1) });
+    const stops = [feed.subscribe(new MemorySink(), wish()), feed.subscribe(new MemorySink(), wish())];
+    expect(firsts).toBe(1);
+    for (const stop of stops) stop();
+    feed.subscribe(new MemorySink(), wish());
+    expect(firsts).toBe(2);
+  });
+
   test('tells CloudEvents as they happen, by type or part of the tree', () => {
     const { bus, feed } = makeFeed();
     const [all, some] = [new MemorySink(), new MemorySink()];

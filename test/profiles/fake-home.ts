@@ -25,6 +25,7 @@ export class FakeHome implements DeviceDirectory, DeviceAccess {
   toldMs = 1;
   readonly invoked: { readonly path: CommandPath; readonly fields: JsonObject }[] = [];
   readonly written: { readonly path: AttributePath; readonly value: Json }[] = [];
+  readonly looks: DeviceId[] = [];
   readonly reads: (readonly AttributePath[])[] = [];
   /** Values whose report may take the place of a read. */
   readonly expected: (readonly AttributePath[])[] = [];
@@ -109,6 +110,10 @@ export class FakeHome implements DeviceDirectory, DeviceAccess {
   cached(path: AttributePath): AttributeReading | undefined {
     const value = this.#values.get(keyOf(path));
     return value === undefined ? undefined : { path, value, atMs: this.toldMs, reachability: 'reachable' };
+  }
+
+  look(devices: readonly DeviceId[]): void {
+    this.looks.push(...devices);
   }
 
   isCurrent(id: DeviceId): boolean {

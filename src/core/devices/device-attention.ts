@@ -32,16 +32,23 @@ export class DeviceAttention {
     for (const listener of this.#listeners) listener(devices);
   }
 
-  /** Adds a user of devices; `uses` returns whether it uses a device. */
+  /** Adds a user of devices; `uses` returns whether it uses a device. It is asked often, so it must not take long. */
   addUser(uses: (device: DeviceId) => boolean): void {
     this.#users.push(uses);
   }
 
-  isOn(device: DeviceId): boolean {
-    return this.#isLookedAt('all') || this.#isLookedAt(device) || this.#users.some((uses) => uses(device));
+  /** Must be called when a user uses devices that it did not use before. */
+  noteUse(): void {
+    for (const listener of this.#listeners) listener('all');
   }
 
-  /** Calls `listener` each time that somebody looks at devices. */
+  /** Returns whether one of the devices matters to somebody. */
+  isOn(...devices: readonly DeviceId[]): boolean {
+    if (this.#isLookedAt('all') || devices.some((device) => this.#isLookedAt(device))) return true;
+    return this.#users.some((uses) => devices.some(uses));
+  }
+
+  /** Calls `listener` each time that somebody looks at devices, or begins to use some. */
   onLook(listener: (devices: LookedAt) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

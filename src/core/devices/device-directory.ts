@@ -54,6 +54,8 @@ export interface ReadBack extends Disposable {
 export interface DeviceAccess {
   /** Returns the last reported value without contacting the device; undefined before the first report. */
   cached(path: AttributePath): AttributeReading | undefined;
+  /** Must be called when somebody is shown the last reported values of devices: the source then soon finds out whether one is gone. */
+  look(devices: readonly DeviceId[]): void;
   /** Returns whether the last reported values of a device are its present ones: it has reported all, and reports each change. */
   isCurrent(device: DeviceId): boolean;
   /** Reads all paths in one interaction and returns the values in the order of the paths. */

@@ -163,6 +163,10 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
     return this.#calls.cached(path);
   }
 
+  look(devices: readonly DeviceId[]): void {
+    for (const device of devices) this.#parts.attention.look(device);
+  }
+
   isCurrent(id: DeviceId): boolean {
     const found = this.#lookUp(id);
     return found !== undefined && this.#watches.get(found.node.node)?.isSubscribed === true;

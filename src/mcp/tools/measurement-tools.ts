@@ -49,8 +49,10 @@ function readSensorTool({ home, clock }: MeasurementParts): HomeTool {
         (reading) => home.isInArea(reading.sensor.area, place) && (kind === undefined || reading.sensor.kind === kindOf(kind)),
       );
       if (found.length === 0) throw noneFits(all, kind);
+      const shown = found.slice(0, MAX_READINGS);
+      home.look(shown.map(({ sensor }) => sensor.device));
       return successResult({
-        readings: found.slice(0, MAX_READINGS).map((reading) => measurementView(reading, clock.now())),
+        readings: shown.map((reading) => measurementView(reading, clock.now())),
         ...(found.length > MAX_READINGS && { more: found.length - MAX_READINGS }),
       });
     },

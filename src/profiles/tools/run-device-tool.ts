@@ -213,6 +213,7 @@ async function stateAfter(
 
 async function readState(device: Device, tool: DeviceTool, call: DeviceCall): Promise<JsonObject> {
   const paths = pathsOf(device, tool.values);
+  call.access.look([device.id]);
   const readings = cachedAll(tool, paths, call.access) ?? (await call.access.read(paths, { signal: call.signal }));
   const oldestMs = Math.min(...readings.map((reading) => reading.atMs));
   return {

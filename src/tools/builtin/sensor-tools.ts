@@ -1,5 +1,6 @@
 import type { Authorizer } from '../../core/auth/principal.ts';
 import { isoTime, parseIsoTime } from '../../core/clock.ts';
+import type { DeviceAttention } from '../../core/devices/device-attention.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { REACHABILITIES } from '../../core/devices/device-model.ts';
 import { areaKey, type HomeNames, parseSensorId } from '../../core/devices/device-names.ts';
@@ -27,11 +28,12 @@ interface SensorSources {
   readonly authorizer: Pick<Authorizer, 'authorize'>;
   readonly directory: Pick<DeviceDirectory, 'get'>;
   readonly homeNames: HomeNames;
+  readonly attention: Pick<DeviceAttention, 'look'>;
 }
 
 /** Returns the tools `query_sensor`, `read_temperature` and `list_sensors`. */
 export function sensorTools(parts: SensorSources): readonly RegisteredTool[] {
-  return [querySensorTool(parts.readings), readTemperatureTool(parts), listSensorsTool(parts)];
+  return [querySensorTool(parts), readTemperatureTool(parts), listSensorsTool(parts)];
 }
 
 const QUERY_PARAMETERS = {
@@ -63,7 +65,7 @@ const QUERY_RESULT = resultSchema(
   ['timestamp', 'age_seconds', 'reachability'],
 );
 
-function querySensorTool(readings: ReadingStore): RegisteredTool {
+function querySensorTool({ readings, attention }: SensorSources): RegisteredTool {
   return defineTool(
     {
       name: 'query_sensor',
@@ -83,6 +85,7 @@ function querySensorTool(readings: ReadingStore): RegisteredTool {
     },
     async ({ sensor_id: id, time_range: range, aggregation, every_seconds: everySeconds }, { clock }) => {
       const reading = requireReading(readings, id);
+      attention.look(reading.sensor.device);
       const isHistory = range !== undefined || aggregation !== 'none';
       if (!isHistory) return { ...sensorFacts(reading), ...ageOf(reading, clock.now()), values: latest(reading) };
       const points = readings.history({
@@ -96,7 +99,7 @@ function querySensorTool(readings: ReadingStore): RegisteredTool {
   );
 }
 
-function readTemperatureTool({ readings, homeNames, directory }: SensorSources): RegisteredTool {
+function readTemperatureTool({ readings, homeNames, directory, attention }: SensorSources): RegisteredTool {
   const typesOf = (device: string) => directory.get(device as DeviceId)?.deviceTypes ?? [];
   const temperatures = () => readings.sensors().filter(({ sensor }) => sensor.kind === 'temperature' && sensor.unit === '°C');
   return defineTool(
@@ -126,6 +129,7 @@ function readTemperatureTool({ readings, homeNames, directory }: SensorSources):
     },
     async ({ location, unit }, { clock }) => {
       const reading = requireReading(readings, location);
+      attention.look(reading.sensor.device);
       if (typeof reading.value !== 'number') throw neverReported(reading);
       return { value: fromCelsius(reading.value, unit), unit, sensor_id: reading.sensor.id, ...ageOf(reading, clock.now()) };
     },
@@ -204,7 +208,9 @@ function listSensorsTool(parts: SensorSources): RegisteredTool {
       const mayRead = ({ sensor }: Reading) => parts.authorizer.authorize(principal, [`sensor:read:${sensor.id}`]).allowed;
       const fitting = matchingReadings(parts, parts.readings.sensors().filter(mayRead), query);
       const inOrder = fitting.toSorted((a, b) => compareText(a.sensor.id, b.sensor.id));
-      return { sensors: inOrder.slice(offset, offset + limit).map((reading) => sensorView(reading, clock.now())), total: fitting.length };
+      const shown = inOrder.slice(offset, offset + limit);
+      for (const device of new Set(shown.map(({ sensor }) => sensor.device))) parts.attention.look(device);
+      return { sensors: shown.map((reading) => sensorView(reading, clock.now())), total: fitting.length };
     },
   );
 }

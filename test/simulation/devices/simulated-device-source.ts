@@ -94,6 +94,7 @@ export class SimulatedDeviceSource implements BridgingDeviceSource {
 
   readonly access: DeviceAccess = {
     cached: (path) => this.#find(path).cached(path),
+    look: () => {},
     isCurrent: (id) => this.#known.get(id)?.isCurrent === true,
     read: (paths, options) => this.#read(paths, options),
     expect: (values) => this.#expect(values),

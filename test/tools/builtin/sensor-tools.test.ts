@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { LookedAt } from '../../../src/core/devices/device-attention.ts';
 import type { Reachability } from '../../../src/core/devices/device-model.ts';
 import { NO_HOME_NAMES, parseDeviceId, parseSensorId } from '../../../src/core/devices/device-names.ts';
 import type { HistoryQuery, Reading, ReadingStore, ReadingValue } from '../../../src/core/devices/sensor-readings.ts';
@@ -38,11 +39,13 @@ function room(...readings: readonly Reading[]) {
     },
   };
   const { registry, pipeline } = makePipeline();
+  const looks: LookedAt[] = [];
+  const attention = { look: (device: LookedAt) => void looks.push(device) };
   const directory = { get: (id: string) => (typesOf[id] ? makeDevice(id, { deviceTypes: typesOf[id] }) : undefined) };
-  for (const tool of sensorTools({ readings: store, authorizer: listAuthorizer, homeNames: called, directory }))
+  for (const tool of sensorTools({ readings: store, authorizer: listAuthorizer, homeNames: called, directory, attention }))
     expect(registry.register(tool)).toEqual([]);
   const call = (tool: string, params: unknown, principal = owner) => pipeline.call({ principal, tool, params });
-  return { call, asked };
+  return { call, asked, looks };
 }
 
 const typesOf: Record<string, readonly string[]> = {
@@ -59,6 +62,15 @@ const house = [
   reading('hall-sensor/occupancy', true, 'Hall'),
   reading('new-one/temperature', null, 'Attic'),
 ];
+
+test('who is shown a known value looks at its device', async () => {
+  const { call, looks } = room(...house);
+  await call('query_sensor', { sensor_id: 'stove/temperature' });
+  await call('read_temperature', { location: 'hall-sensor/temperature' });
+  expect(looks).toEqual(['stove', 'hall-sensor']);
+  await call('list_sensors', { area: 'Hall' });
+  expect(looks.slice(2)).toEqual(['hall-sensor']);
+});
 
 describe('list_sensors', () => {
   const idsOf = async (params: object, principal = owner) => {
