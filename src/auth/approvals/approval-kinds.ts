@@ -1,14 +1,14 @@
 import type { ApprovalDecision, ApprovalKind, PlannedCall } from '../../core/auth/approvals.ts';
 import type { Effect } from '../../core/auth/principal.ts';
 import { deviceElement, readsIn } from '../../core/devices/action-descriptions.ts';
-import type { DeviceFacts } from '../../core/devices/device-names.ts';
+import { type DeviceFacts, OPENING_TYPES, typeSlug } from '../../core/devices/device-names.ts';
 
 const GUARDED_CLUSTERS: ReadonlySet<string> = new Set([
   ...['DoorLock', 'ValveConfigurationAndControl', 'ClosureControl', 'ClosureDimension'],
   // An action of a bridge may open whatever the bridge controls.
   'Actions',
 ]);
-const GUARDED_TYPES = ['lock', 'valve', 'closure', 'closure-panel'];
+const GUARDED_TYPES = ['lock', 'valve', ...OPENING_TYPES.map(typeSlug)];
 /** Clusters whose dangerous elements open nothing: ovens and the limits of alarms. Any other dangerous device may be a garage door. */
 const APPLIANCE_CLUSTERS: ReadonlySet<string> = new Set([
   ...['MicrowaveOvenControl', 'OvenCavityOperationalState', 'OperationalState'],

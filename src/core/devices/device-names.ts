@@ -36,6 +36,17 @@ export interface DeviceFacts {
   typesOf(device: string): ReadonlySet<string>;
 }
 
+/** Matter device types that open or shut something: a lock, a water valve, a garage door, a gate. */
+export const OPENING_TYPES = ['DoorLock', 'DoorLockController', 'WaterValve', 'IrrigationSystem', 'Closure', 'ClosurePanel'] as const;
+
+/** Returns a Matter device type as a slug: `DimmableLight` is `dimmable-light`, `DeviceType0xfff1` is `device-type0xfff1`. */
+export function typeSlug(type: string): string {
+  return type
+    .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
+    .replace(/([A-Z])([A-Z][a-z])/g, '$1-$2')
+    .toLowerCase();
+}
+
 /** Returns a Matter device type in the form that hubs announce to each other: `dimmable_light` for `DimmableLight`. */
 export function announcedType(deviceType = 'unknown'): string {
   return deviceType

@@ -3,6 +3,7 @@ import type { ClientNode } from '@matter/main/node';
 import type { RecognisedDevice, ReplacedDevice } from '../../core/devices/device-administration.ts';
 import type { DeviceChange } from '../../core/devices/device-directory.ts';
 import type { Device, DeviceDescription, Reachability } from '../../core/devices/device-model.ts';
+import { OPENING_TYPES } from '../../core/devices/device-names.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import { present } from '../../core/json.ts';
 import { describeCluster } from '../model/data-model.ts';
@@ -10,6 +11,11 @@ import { type EndpointSnapshot, labelsOf, type NodeSnapshot, type PlannedDevice,
 import { type DeviceStore, recognisedDevice } from './device-store.ts';
 import { PeerLink } from './peer-link.ts';
 import { clustersOf, sleepFacts, sleeps, snapshotOf, stateOf } from './peer-structure.ts';
+
+/** Device types whose loss is known within 15 s at any time, whether somebody looks or not: nobody may rely on one that is not there. */
+const RELIED_ON_TYPES: ReadonlySet<string> = new Set([...OPENING_TYPES, 'SmokeCoAlarm', 'WaterLeakDetector', 'WaterFreezeDetector']);
+/** The matter.js behavior of the cluster by which a device of any type measures carbon monoxide. */
+const CARBON_MONOXIDE = 'carbonMonoxideConcentrationMeasurement';
 
 /** A device with its plan, and a text by which changes of the device are detected. */
 export interface KnownDevice {
@@ -43,6 +49,8 @@ export class NodeDevices {
   /** When the node last answered a call, in ms since 1970. matter.js has this time only until the session ends. */
   answeredMs = 0;
   isSleepy: boolean;
+  /** True if one of the devices is a lock, a valve, a gate, an alarm or the like. */
+  isReliedOn = false;
 
   constructor({ node, nodeId, store, joinedMs }: NodeDevicesOptions) {
     this.joinedMs = joinedMs;
@@ -65,6 +73,9 @@ export class NodeDevices {
     this.isSleepy = this.#sleeps();
     const plans = planDevices(this.#snapshot);
     this.#known = plans.map((planned) => this.#knownDevice(planned, plans));
+    this.isReliedOn =
+      this.#known.some(({ device }) => device.deviceTypes.some((type) => RELIED_ON_TYPES.has(type))) ||
+      this.#snapshot.endpoints.some(({ clusters }) => clusters.includes(CARBON_MONOXIDE));
     if (before.length === 0) this.confirmedMs = Math.max(this.confirmedMs, ...this.#known.map(({ device }) => device.lastSeenMs));
     return before;
   }

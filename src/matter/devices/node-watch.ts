@@ -26,8 +26,6 @@ const STRUCTURE_ATTRIBUTES = new Set(['attributeList', 'acceptedCommandList', 'f
 // The structure is read after each of these delays (in ms): matter.js adds a new endpoint some time after its report, without an event.
 const STRUCTURE_DELAYS_MS = [150, 1_000, 4_000] as const;
 const ANNOUNCEMENT_DELAY_MS = 250;
-/** Device types whose loss is known within 15 s at any time, whether somebody looks or not: nobody may rely on one that is not there. */
-const GUARDED_TYPES: ReadonlySet<string> = new Set(['SmokeCoAlarm', 'WaterLeakDetector', 'WaterFreezeDetector', 'DoorLock', 'WaterValve']);
 // The hub assumes this report interval (in ms) for a sleepy node until a subscription has negotiated one.
 const SLEEPY_INTERVAL_MS = 600_000;
 
@@ -117,9 +115,7 @@ export class NodeWatch {
   #policy(): ReachabilityPolicy {
     const { node, attention } = this.#options;
     if (node.isSleepy) return sleepyPolicy(this.#reportIntervalMs());
-    const isStrict = node.known.some(
-      ({ device }) => device.deviceTypes.some((type) => GUARDED_TYPES.has(type)) || attention.isOn(device.id),
-    );
+    const isStrict = node.isReliedOn || attention.isOn(...node.known.map(({ device }) => device.id));
     return isStrict || this.#monitor.state === 'unknown' ? AWAKE_POLICY : IDLE_POLICY;
   }
 

@@ -2,7 +2,7 @@ import type { RemoteGroups, ResourceGroup, ResourceGroups } from '../../core/aut
 import { areNamesakes, type NamedDevice } from '../../core/devices/action-descriptions.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { Device } from '../../core/devices/device-model.ts';
-import { areaKey, type DeviceFacts, libraryType } from '../../core/devices/device-names.ts';
+import { areaKey, type DeviceFacts, libraryType, typeSlug } from '../../core/devices/device-names.ts';
 import type { DeviceId } from '../../core/ids.ts';
 import { oncePerObject } from '../../core/lifecycle.ts';
 import type { MeshView } from '../../core/mesh-view.ts';
@@ -164,14 +164,6 @@ const FAMILIES: Readonly<Record<string, readonly string[]>> = {
 const ofType = new Map<string, readonly string[]>();
 for (const [family, types] of Object.entries(FAMILIES)) {
   for (const type of types) ofType.set(type, [...(ofType.get(type) ?? []), family]);
-}
-
-/** Returns a device type as a slug: `DimmableLight` is `dimmable-light`, `DeviceType0xfff1` is `device-type0xfff1`. */
-function typeSlug(type: string): string {
-  return type
-    .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
-    .replace(/([A-Z])([A-Z][a-z])/g, '$1-$2')
-    .toLowerCase();
 }
 
 /** Returns the slugs of Matter device types and their families. Sensors, detectors and alarms are also in the family `sensor`. */
