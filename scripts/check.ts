@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { capture } from './check/command.ts';
 import { liveRuns } from './check/live-files.ts';
-import { inPool, places, roomOf } from './check/pool.ts';
+import { capacityOf, fixedCapacity, inPool } from './check/pool.ts';
 import { withSecondTry } from './check/second-try.ts';
 import { slowest } from './check/slowest.ts';
 import { closingLine, failure, type Outcome, PASSED, skip, sum } from './check/tally.ts';
@@ -58,7 +58,7 @@ async function runCheck({ title, command: [program, ...args] }: Check): Promise<
 /** Two at a time: boards and the machines of continuous integration have few cores. */
 function runStatic(): Promise<readonly Outcome[]> {
   return inPool(
-    places(2),
+    fixedCapacity(2),
     STATIC_CHECKS.map((check) => () => runCheck(check)),
   );
 }
@@ -131,7 +131,7 @@ async function runNetworked(): Promise<readonly Outcome[]> {
   const demo = async (): Promise<readonly Tried[]> => [{ first: await runCheck(DEMO), again: () => runCheck(DEMO) }];
   const jobs = [demo, ...liveRuns().map((files) => () => tryFiles(files))];
   const outcomes: Outcome[] = [];
-  for (const { first, again } of (await inPool(roomOf(), jobs)).flat()) outcomes.push(await withSecondTry(first, again));
+  for (const { first, again } of (await inPool(capacityOf(), jobs)).flat()) outcomes.push(await withSecondTry(first, again));
   return outcomes;
 }
 

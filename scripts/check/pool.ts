@@ -1,6 +1,6 @@
 import { availableParallelism, cpus, freemem } from 'node:os';
 
-/** How often a machine without room is asked again. */
+/** How often a machine that is at its capacity is asked again. */
 const ASK_MS = 2000;
 /** Share of the processors that has to be idle, and memory that has to be free, before something more begins. */
 const IDLE_SHARE = 0.25;
@@ -8,14 +8,17 @@ const FREE_BYTES = 2 * 1024 ** 3;
 /** Most that run on one core at a time. Many wait most of the time, but each takes memory and limits of its own. */
 const MOST_A_CORE = 8;
 
-/** How many may run at a time, and whether one more may begin now; it is asked only while something runs. */
-export interface Room {
-  readonly most: number;
-  isThere(): boolean;
+/** How many may run at a time, and whether one more can start now; it is asked only while something runs. */
+export interface Capacity {
+  readonly maxRunning: number;
+  canStart(): boolean;
 }
 
-/** Runs the jobs, which begin in their order. One runs even where there is no room. */
-export async function inPool<Result>({ most, isThere }: Room, jobs: readonly (() => Promise<Result>)[]): Promise<readonly Result[]> {
+/** Runs the jobs, which start in their order. One runs whatever the capacity. */
+export async function inPool<Result>(
+  { maxRunning, canStart }: Capacity,
+  jobs: readonly (() => Promise<Result>)[],
+): Promise<readonly Result[]> {
   const waiting = [...jobs];
   const running = new Set<Promise<void>>();
   const results: Result[] = [];
@@ -27,8 +30,8 @@ export async function inPool<Result>({ most, isThere }: Room, jobs: readonly (()
     running.add(ended);
   };
   while (waiting.length > 0 || running.size > 0) {
-    const isFull = waiting.length === 0 || running.size >= most;
-    if (running.size === 0 || (!isFull && isThere())) for (const job of waiting.splice(0, 1)) begin(job);
+    const isFull = waiting.length === 0 || running.size >= maxRunning;
+    if (running.size === 0 || (!isFull && canStart())) for (const job of waiting.splice(0, 1)) begin(job);
     else if (isFull) await Promise.race(running);
     else await Promise.race([...running, new Promise((resolve) => setTimeout(resolve, ASK_MS))]);
   }
@@ -36,8 +39,8 @@ export async function inPool<Result>({ most, isThere }: Room, jobs: readonly (()
 }
 
 /** So many at a time. */
-export function places(most: number): Room {
-  return { most, isThere: () => true };
+export function fixedCapacity(maxRunning: number): Capacity {
+  return { maxRunning, canStart: () => true };
 }
 
 /** What is asked of a machine: milliseconds of all processors since it began, and bytes of memory that programs may still take. */
@@ -48,16 +51,16 @@ export interface Machine {
 }
 
 /** As many as keep the processors busy, judged by what they did since one last asked, at least `ASK_MS` ago. */
-export function roomOf(machine: Machine = THIS_MACHINE): Room {
+export function capacityOf(machine: Machine = THIS_MACHINE): Capacity {
   let [before, askedMs] = [machine.times(), performance.now()];
-  const isThere = (): boolean => {
+  const canStart = (): boolean => {
     if (performance.now() - askedMs < ASK_MS) return false;
     const now = machine.times();
     const idleShare = (now.idle - before.idle) / (now.all - before.all);
     [before, askedMs] = [now, performance.now()];
     return idleShare >= IDLE_SHARE && machine.freeBytes() >= FREE_BYTES;
   };
-  return { most: MOST_A_CORE * machine.cores, isThere };
+  return { maxRunning: MOST_A_CORE * machine.cores, canStart };
 }
 
 const THIS_MACHINE: Machine = {

@@ -18,6 +18,7 @@ describe('benchmarks', () => {
     expect(names).toEqual([
       'local',
       'memory',
+      'rest',
       'start',
       'fleet',
       'registry',

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { inPool, places, roomOf } from '../../scripts/check/pool.ts';
+import { capacityOf, fixedCapacity, inPool } from '../../scripts/check/pool.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -20,9 +20,9 @@ function jobs(count: number) {
   return { list, began, end };
 }
 
-test('as many run as there are places for, in their order', async () => {
+test('as many run as may, in their order', async () => {
   const { list, began, end } = jobs(4);
-  const all = inPool(places(2), list);
+  const all = inPool(fixedCapacity(2), list);
   await vi.advanceTimersByTimeAsync(0);
   expect(began).toEqual([0, 1]);
   await end(1);
@@ -33,7 +33,7 @@ test('as many run as there are places for, in their order', async () => {
 
 test('on a busy machine, one runs at a time', async () => {
   const { list, began, end } = jobs(3);
-  const all = inPool({ most: 9, isThere: () => false }, list);
+  const all = inPool({ maxRunning: 9, canStart: () => false }, list);
   await vi.advanceTimersByTimeAsync(60_000);
   expect(began).toEqual([0]);
   for (const index of [0, 1, 2]) await end(index);
@@ -50,7 +50,7 @@ test('one more begins while a quarter of the processors is idle and there is mem
   };
   let freeBytes = 8 * 1024 ** 3;
   const { list, began, end } = jobs(4);
-  const all = inPool(roomOf({ cores: 2, times: () => ({ idle, all: busy + idle }), freeBytes: () => freeBytes }), list);
+  const all = inPool(capacityOf({ cores: 2, times: () => ({ idle, all: busy + idle }), freeBytes: () => freeBytes }), list);
   await passSeconds(2, 0.9);
   expect(began).toEqual([0, 1]);
   await passSeconds(2, 0.2);
