@@ -119,8 +119,10 @@ export class IdempotencyStore {
     }
   }
 
-  /** The answer has not expired, and no other call uses its key. */
   #dropAnswer({ id, callHash }: KeptAnswer): void {
+    const stored = this.#parts.store.get(SPACE, id);
+    // After the clock was set back, answers do not end in their order: this one may have ended, and a later call may use its key.
+    if (!isJsonObject(stored) || stored.answer === undefined || stored.call_hash !== callHash) return;
     this.#parts.store.set(SPACE, id, { call_hash: callHash, dropped: true }, { ttlMs: KEPT_MS });
   }
 }

@@ -82,6 +82,19 @@ describe('an idempotency key', () => {
     expect(counter.runs).toBe(21);
   });
 
+  test('that is used again after the clock was set back keeps its new call when answers are dropped', async () => {
+    const { call, clock } = countingRoom(async (run) => `${run} ${'x'.repeat(run > 2 ? 500_000 : 200_000)}`);
+    clock.correctBy(300_000);
+    await call({ n: 1 }, 'first');
+    clock.correctBy(-300_000);
+    await call({ n: 2 }, 'again');
+    clock.advance(720_000);
+    const answer = await call({ n: 3 }, 'again');
+    // The last of these is too much by more than the first answer, so the second one is dropped with it.
+    for (let key = 0; key < 7; key++) await call({ n: 4 }, `k${key}`);
+    expect(await call({ n: 3 }, 'again')).toEqual(answer);
+  });
+
   test('belongs to one caller', async () => {
     const { call, counter } = countingRoom(async (run) => run);
     await call({ n: 1 });
