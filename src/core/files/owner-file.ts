@@ -103,7 +103,7 @@ export class OwnerFile<Content> {
     saveAccepted(takenOf(path), text);
     for (const other of paths.filter((one) => one !== path).map(takenOf)) {
       attemptWrite(() => {
-        if (other.get() !== undefined) other.forget();
+        if (other.get() !== undefined || other.wasLost()) other.forget();
       });
     }
   }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { AtmoError } from '../errors.ts';
 import type { HubProblems } from '../health.ts';
@@ -94,10 +94,7 @@ export class RecoverableFile {
 
   /** Deletes the copy and then the file, and syncs after each deletion. So the copy never outlives the file and cannot restore it. */
   remove(): void {
-    for (const path of [backupCopyPath(this.#parts.path), this.#parts.path]) {
-      rmSync(path, { force: true });
-      if (existsSync(dirname(path))) syncPath(dirname(path));
-    }
+    for (const path of [backupCopyPath(this.#parts.path), this.#parts.path]) removeFile(path);
   }
 
   #repair(copy: Copy, text: string | undefined, folderAside: string | undefined): void {
@@ -136,8 +133,10 @@ export class RecoverableFile {
 }
 
 function readCopy(path: string): Copy | 'damaged' | undefined {
-  if (setAsideUnlessFile(path) !== undefined) return 'damaged';
-  if (!existsSync(path)) return undefined;
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (!found) return undefined;
+  // A folder in its place stays there until a new copy is written, so that every start finds that the copy was lost.
+  if (!found.isFile()) return 'damaged';
   const copy = tryParseJson(readFileSync(path, 'utf8'));
   const { text, sha256, before } = objectOf(copy);
   if (typeof text !== 'string' || sha256 !== digestOf(text)) return 'damaged';
@@ -146,7 +145,15 @@ function readCopy(path: string): Copy | 'damaged' | undefined {
 
 function writeCopy(path: string, { text, before }: Copy): void {
   if (!existsSync(dirname(path))) mkdirSync(dirname(path), { mode: 0o700 });
+  setAsideUnlessFile(path);
   replaceFile(path, `${JSON.stringify({ sha256: digestOf(text), ...(before !== undefined && { before }), text })}\n`);
+}
+
+/** Deletes a file, so that it stays deleted after a power cut. Sets a folder in its place aside. */
+function removeFile(path: string): void {
+  setAsideUnlessFile(path);
+  rmSync(path, { force: true });
+  if (existsSync(dirname(path))) syncPath(dirname(path));
 }
 
 /** Returns an AcceptedText in the folder `snapshots`. It can be read before the databases are open. */
@@ -159,10 +166,7 @@ export function acceptedTextInCopy(stateDir: string, path: string): AcceptedText
     },
     wasLost: () => readCopy(file) === 'damaged',
     set: (text) => writeCopy(file, { text }),
-    forget: () => {
-      rmSync(file, { force: true });
-      syncPath(dirname(file));
-    },
+    forget: () => removeFile(file),
   };
 }
 

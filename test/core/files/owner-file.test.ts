@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -53,6 +53,22 @@ test.each(ways)('a file that was moved counts in its new place, with texts kept 
   writeFileSync(first, 'first');
   writeFileSync(second, 'second');
   expect(start()).toEqual(['first', undefined]);
+});
+
+test.each<[string, (copy: string) => unknown]>([
+  ['damaged', (copy) => writeFileSync(copy, '{')],
+  ['replaced by a folder', (copy) => [rmSync(copy), mkdirSync(copy)]],
+])('the text of an old place that was %s is forgotten when the file counts in its new place', (_what, damage) => {
+  const takenOf = (path: string) => acceptedTextInCopy(dir, path);
+  const start = starts(takenOf);
+  writeFileSync(first, 'old');
+  start();
+  const [copy = ''] = readdirSync(join(dir, 'snapshots'));
+  damage(join(dir, 'snapshots', copy));
+  expect(takenOf(first).wasLost()).toBe(true);
+  renameSync(first, second);
+  expect(start()).toEqual(['old', undefined]);
+  expect([takenOf(first).wasLost(), takenOf(second).get()]).toEqual([false, 'old']);
 });
 
 test.each(ways)('a moved file that is of no use leaves in force what was taken in its old place, with texts kept in %s', (_what, make) => {

@@ -73,13 +73,21 @@ describe('a recoverable file', () => {
     expect(repairs).toEqual([]);
   });
 
-  test('of which file and copy are lost is refused, and a new one is made only where there never was one', () => {
-    expect(file().read()).toBeUndefined();
-    file().write('key one');
-    rmSync(path);
-    truncateSync(backupCopyPath(path), 5);
-    expect(() => file().read()).toThrow(/its copy .* is damaged/);
-  });
+  test.each([
+    ['damaged', () => truncateSync(backupCopyPath(path), 5)],
+    ['a folder', () => [rmSync(backupCopyPath(path)), mkdirSync(backupCopyPath(path))]],
+  ])(
+    'that is lost while its copy is %s is refused at each start, and a new one is made only where there never was one',
+    (_what, damage) => {
+      expect(file().read()).toBeUndefined();
+      file().write('key one');
+      rmSync(path);
+      damage();
+      for (let starts = 0; starts < 2; starts++) expect(() => file().read()).toThrow(/its copy .* is damaged/);
+      file().remove();
+      expect(file().read()).toBeUndefined();
+    },
+  );
 });
 
 /** The copy as it lies there while the file itself is being replaced. */

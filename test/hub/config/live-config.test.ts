@@ -93,22 +93,38 @@ test('a file that the hub has taken as one without settings can be removed', () 
   }
 });
 
-test.each([
-  ['is gone', () => rmSync(join(dir, 'config.yaml'))],
-  ['is empty', () => write('')],
-])('where the kept settings are damaged too, a file that %s is refused, and no hub starts with the defaults', (_what, lose) => {
+const DAMAGES: readonly (readonly [string, (copy: string) => unknown])[] = [
+  ['damaged', (copy) => writeFileSync(copy, '{"sha256":')],
+  ['replaced by a folder', (copy) => [rmSync(copy), mkdirSync(copy)]],
+];
+
+test.each(
+  DAMAGES.flatMap(
+    ([damaged, damage]) =>
+      [
+        ['is gone', damaged, () => rmSync(join(dir, 'config.yaml')), damage],
+        ['is empty', damaged, () => write(''), damage],
+      ] as const,
+  ),
+)('a file that %s while the kept settings are %s is refused, and no hub starts with the defaults', (_what, _damaged, lose, damage) => {
   write('tools: {disabled: [a]}');
   liveConfig({}, dir).keep();
-  const [copy = ''] = readdirSync(join(dir, 'snapshots')).filter((name) => name.startsWith('config.yaml'));
-  writeFileSync(join(dir, 'snapshots', copy), '{"sha256":');
+  damage(keptSettings());
   expect(liveConfig({}, dir).tools.disabled).toEqual(['a']);
   lose();
-  expect(() => liveConfig({}, dir)).toThrow(/config\.yaml is (gone|empty); to have the defaults, write "\{\}" into it/);
+  for (let starts = 0; starts < 2; starts++)
+    expect(() => liveConfig({}, dir)).toThrow(/config\.yaml is (gone|empty); to have the defaults, write "\{\}" into it/);
   write('{}');
   liveConfig({}, dir).keep();
   rmSync(join(dir, 'config.yaml'));
   expect(liveConfig({}, dir).problem()).toBeUndefined();
 });
+
+/** Returns the path of the settings that were kept. */
+function keptSettings(): string {
+  const [copy = ''] = readdirSync(join(dir, 'snapshots')).filter((name) => name.startsWith('config.yaml'));
+  return join(dir, 'snapshots', copy);
+}
 
 test('a file that was empty from the first start on says that there are no settings, at every start', () => {
   write('');
