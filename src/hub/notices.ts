@@ -88,7 +88,7 @@ export async function openNotices(
   const settings = new NoticeSettings({ store, reach });
   const notices = new NoticeStore({ clock, store, events });
   const personsFor = (kind: NoticeKind) => (kind === 'approval' ? approversIn(auth.approvers) : adultsIn(people, auth.time.now()));
-  const outbox = new NoticeOutbox({ clock, store, logger, reach, personsFor, pageUrl });
+  const outbox = new NoticeOutbox({ clock, time: auth.time, store, logger, reach, personsFor, pageUrl });
   const publisher = new NoticePublisher({ clock, logger, notices, settings, outbox, personsFor });
   const messages = new MessageNotices({ clock, notices, publisher, personsFor, nameOf });
   const questions = new QuestionStore({ clock, store, events, notices, publisher, personsFor, nameOf });

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { TrustedTime } from '../core/clock.ts';
 import type { HubContext } from '../core/context.ts';
 import { AtmoError, ERROR_CODES, toAtmoError } from '../core/errors.ts';
 import { isJsonObject, type Json } from '../core/json.ts';
@@ -41,6 +42,7 @@ export interface Delivery {
 type DeliveryPlan = Pick<Delivery, 'person' | 'way' | 'dueMs' | 'fallback'>;
 
 interface OutboxCollaborators extends Pick<HubContext, 'clock' | 'store' | 'logger'> {
+  readonly time: Pick<TrustedTime, 'isTrusted'>;
   readonly reach: PeopleReach;
   /** Returns the persons whom a kind of notices concerns now. */
   readonly personsFor: (kind: NoticeKind) => readonly string[];
@@ -55,6 +57,8 @@ interface OutboxCollaborators extends Pick<HubContext, 'clock' | 'store' | 'logg
 export class NoticeOutbox implements Service {
   readonly #collaborators: OutboxCollaborators;
   readonly #deliveries = new Map<string, Delivery>();
+  /** Monotonic time before which a delivery is not tried again, in milliseconds, by its id. */
+  readonly #pausedUntil = new Map<string, number>();
   readonly #running = new Set<Promise<void>>();
   readonly #stop = new AbortController();
   #isSending = false;
@@ -120,31 +124,49 @@ export class NoticeOutbox implements Service {
     if (!this.#isSending || this.#stop.signal.aborted) return;
     const due = [...this.#deliveries.values()].filter(({ state }) => state === 'due');
     if (due.length === 0) return;
-    const { clock } = this.#collaborators;
-    const nextMs = Math.min(...due.map(({ dueMs }) => dueMs)) - clock.now();
-    this.#cancelTimer = clock.after(Math.max(0, nextMs), () => this.#sendDue());
+    const nextMs = Math.min(...due.map((delivery) => this.#remainingMs(delivery)));
+    this.#cancelTimer = this.#collaborators.clock.after(Math.max(0, nextMs), () => this.#sendDue());
   }
 
   #sendDue(): void {
-    const nowMs = this.#collaborators.clock.now();
     for (const delivery of this.#deliveries.values()) {
-      if (delivery.state !== 'due' || delivery.dueMs > nowMs) continue;
+      if (delivery.state !== 'due' || this.#remainingMs(delivery) > 0) continue;
       const sending = this.#send(delivery).finally(() => this.#running.delete(sending));
       this.#running.add(sending);
     }
     this.#startTimer();
   }
 
+  /** Returns the milliseconds until a delivery that is due can be sent; 0 or less if it can be sent now. */
+  #remainingMs({ id, dueMs }: Delivery): number {
+    const { clock } = this.#collaborators;
+    const pausedMs = (this.#pausedUntil.get(id) ?? Number.NEGATIVE_INFINITY) - clock.monotonic();
+    return Math.max(dueMs - clock.now(), pausedMs);
+  }
+
+  /** Tries a delivery again after a pause. It has been due already, so a clock that is set back does not delay it further. */
+  #pause(delivery: Delivery, pauseMs: number): void {
+    this.#pausedUntil.set(delivery.id, this.#collaborators.clock.monotonic() + pauseMs);
+    this.#change({ ...delivery, state: 'due', dueMs: 0 });
+  }
+
   async #send(delivery: Delivery): Promise<void> {
-    const { clock, reach, pageUrl, personsFor } = this.#collaborators;
+    const { clock, time, reach, pageUrl, personsFor } = this.#collaborators;
     const { notice, person: recipient, way, id } = delivery;
+    const persons = personsFor(notice.kind);
+    const isConcerned = persons.includes(recipient);
     // Who left the household meanwhile, or may approve no more, is not told what still waited.
-    if (!personsFor(notice.kind).includes(recipient)) {
+    if (!isConcerned && persons.length > 0 && time.isTrusted()) {
       this.#change({ ...delivery, state: 'dropped' });
       return;
     }
     if (notice.untilMs <= clock.now()) {
       this.#change({ ...delivery, state: 'failed', fault: 'It was not delivered in time' });
+      return;
+    }
+    // By a wrong clock somebody seems to have left, and an empty list says that nobody is known now.
+    if (!isConcerned) {
+      this.#pause(delivery, MAX_PAUSE_MS);
       return;
     }
     const sending: Delivery = { ...delivery, state: 'sending', attempts: delivery.attempts + 1 };
@@ -166,7 +188,7 @@ export class NoticeOutbox implements Service {
   }
 
   #fail(delivery: Delivery, { code, message: fault }: AtmoError): void {
-    const { clock, logger } = this.#collaborators;
+    const { logger } = this.#collaborators;
     // The delivery stays `sending` on the disk, so that the next start sends it. A channel cannot say what became of a message that a stop cut off.
     if (code === 'SHUTTING_DOWN' || (code === 'OUTCOME_UNKNOWN' && this.#stop.signal.aborted)) return;
     const facts = { person: delivery.person, way: delivery.way, kind: delivery.notice.kind, code };
@@ -180,7 +202,7 @@ export class NoticeOutbox implements Service {
     } else {
       if (delivery.attempts === FALLBACK_ATTEMPTS) this.#fallBack(delivery);
       const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (delivery.attempts - 1));
-      this.#change({ ...delivery, state: 'due', dueMs: clock.now() + pauseMs, fault });
+      this.#pause({ ...delivery, fault }, pauseMs);
     }
   }
 
@@ -197,6 +219,7 @@ export class NoticeOutbox implements Service {
   /** Changes a stored delivery. If the disk refuses, the change holds until the hub stops: a full disk must not keep people uninformed. */
   #change(delivery: Delivery): void {
     this.#deliveries.set(delivery.id, delivery);
+    if (delivery.state !== 'due') this.#pausedUntil.delete(delivery.id);
     const isFinished = delivery.state !== 'due' && delivery.state !== 'sending';
     try {
       this.#collaborators.store.set(SPACE, delivery.id, delivery as unknown as Json, isFinished ? { ttlMs: KEPT_MS } : {});

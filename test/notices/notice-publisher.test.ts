@@ -224,6 +224,60 @@ describe('a message', () => {
   });
 });
 
+describe('a message that could not be sent', () => {
+  const DAY_MS = 86_400_000;
+
+  /** A household whose ways fail until `isDown` is false. `ann` belongs to it for a day. */
+  async function waiting() {
+    const clock = new ManualClock();
+    const world = { isDown: true, isTrusted: true, isListed: true };
+    const reach = reachFake(async () => {
+      if (world.isDown) throw new AtmoError('SERVICE_UNAVAILABLE', 'Not now');
+    });
+    const endMs = clock.now() + DAY_MS;
+    const persons = () => (clock.now() < endMs ? ['ann', 'bob'] : ['bob']);
+    const personsFor = () => (world.isListed ? persons() : []);
+    return { ...(await household({ clock, reach, personsFor, time: { isTrusted: () => world.isTrusted } })), world };
+  }
+
+  test('waits for a person whose time is over by a wrong clock, and is sent when the clock is right', async () => {
+    const { clock, publisher, pass, sent, world } = await waiting();
+    publisher.begin(LEAK);
+    await pass(0);
+    clock.correctBy(2 * DAY_MS);
+    Object.assign(world, { isDown: false, isTrusted: false });
+    await pass(60_000);
+    expect(told(sent)).toEqual(['bob mail']);
+    clock.correctBy(-2 * DAY_MS);
+    world.isTrusted = true;
+    await pass(60_000);
+    expect(told(sent)).toEqual(['ann mail', 'ann phone', 'bob mail']);
+  });
+
+  test('waits while nobody is known whom it concerns', async () => {
+    const { publisher, pass, sent, world } = await waiting();
+    publisher.begin(LEAK);
+    await pass(0);
+    Object.assign(world, { isDown: false, isListed: false });
+    await pass(60_000);
+    expect(sent).toEqual([]);
+    world.isListed = true;
+    await pass(60_000);
+    expect(told(sent)).toEqual(['ann mail', 'ann phone', 'bob mail']);
+  });
+
+  test('is tried again after its pause, though the clock was set back meanwhile', async () => {
+    const { clock, publisher, pass, sent, world } = await waiting();
+    clock.correctBy(DAY_MS / 2);
+    publisher.begin(LEAK);
+    await pass(0);
+    clock.correctBy(-DAY_MS / 2);
+    world.isDown = false;
+    await pass(60_000);
+    expect(told(sent)).toEqual(['ann mail', 'ann phone', 'bob mail']);
+  });
+});
+
 describe('a person', () => {
   test('chooses ways by kind; the first rule that fits counts', async () => {
     const { publisher, pass, sent } = await rulesOf([

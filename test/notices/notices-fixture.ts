@@ -1,3 +1,4 @@
+import type { TrustedTime } from '../../src/core/clock.ts';
 import { EventBus } from '../../src/core/events.ts';
 import { silentLogger } from '../../src/core/logger.ts';
 import type { NoticeKind, NoticeMessage, PeopleReach, PersonWay } from '../../src/core/notices.ts';
@@ -48,15 +49,16 @@ interface Parts {
   readonly store: KeyValueStore;
   readonly reach: PeopleReach;
   readonly personsFor: (kind: NoticeKind) => readonly string[];
+  readonly time?: Pick<TrustedTime, 'isTrusted'>;
 }
 
 /** The parts that publish and deliver notices. `start` is what a new process does. */
-export function noticeParts({ clock, store, reach, personsFor }: Parts) {
+export function noticeParts({ clock, store, reach, personsFor, time = { isTrusted: () => true } }: Parts) {
   const logger = silentLogger;
   const events = new EventBus('hub:test', clock);
   const notices = new NoticeStore({ clock, store, events });
   const settings = new NoticeSettings({ store, reach });
-  const outbox = new NoticeOutbox({ clock, store, logger, reach, personsFor, pageUrl: () => PAGE });
+  const outbox = new NoticeOutbox({ clock, time, store, logger, reach, personsFor, pageUrl: () => PAGE });
   const publisher = new NoticePublisher({ clock, logger, notices, settings, outbox, personsFor });
   const start = async () => {
     notices.load();
@@ -74,7 +76,7 @@ export async function household(options: Partial<Parts> = {}) {
   const clock = options.clock ?? new ManualClock();
   const store = options.store ?? new MemoryKeyValueStore(clock);
   const reach = options.reach ?? reachFake();
-  const parts = noticeParts({ clock, store, reach, personsFor: options.personsFor ?? (() => ['ann', 'bob']) });
+  const parts = noticeParts({ ...options, clock, store, reach, personsFor: options.personsFor ?? (() => ['ann', 'bob']) });
   await parts.start();
   parts.outbox.resume();
   return { ...parts, sent: (reach as ReturnType<typeof reachFake>).sent };

@@ -29,7 +29,7 @@ export function questionFixture({ clock, store, events, people, nameOf }: Questi
   notices.load();
   const settings = new NoticeSettings({ store, reach });
   const personsFor = () => people.map(({ name }) => name);
-  const outbox = new NoticeOutbox({ clock, store, logger, reach, personsFor, pageUrl: () => '' });
+  const outbox = new NoticeOutbox({ clock, time: { isTrusted: () => true }, store, logger, reach, personsFor, pageUrl: () => '' });
   const publisher = new NoticePublisher({ clock, logger, notices, settings, outbox, personsFor });
   const messages = new MessageNotices({ clock, notices, publisher, personsFor, nameOf });
   const questions = new QuestionStore({ clock, store, events, notices, publisher, personsFor, nameOf });
