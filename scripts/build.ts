@@ -7,7 +7,8 @@ import { buildPage } from './build-page.ts';
 import { bundle, ROOT } from './bundle.ts';
 import { isOlderThan, placeBundle } from './bundle-folder.ts';
 
-const SOURCES = ['src', 'package.json', 'package-lock.json'].map((path) => join(ROOT, path));
+// The folder of scripts too: it has the patch of matter.js and what makes the bundle.
+const SOURCES = ['src', 'scripts', 'package.json', 'package-lock.json'].map((path) => join(ROOT, path));
 
 const { values } = parseArgs({
   options: { outdir: { type: 'string', default: join(ROOT, 'dist') }, 'if-stale': { type: 'boolean', default: false } },

@@ -36,7 +36,7 @@ async function build(entry: string): Promise<string> {
 }
 
 function sourceHash(entry: string): string {
-  const sources = globSync(['{src,scripts,test}/**/*.{ts,json}'], {
+  const sources = globSync(['{src,scripts,test}/**/*.{ts,json,patch}'], {
     cwd: ROOT,
     exclude: ['src/web/**', '**/*.test.ts', '**/node_modules/**'],
   });
