@@ -16,7 +16,7 @@ interface FilePatch {
 
 /**
  * The changes of `matter.patch`, a unified diff whose headers have the SHA-256 of each file in place of its time. They spare memory and time for each message;
- * what matter.js sends, answers and logs stays the same (docs/decisions/051).
+ * what matter.js sends, answers and logs is meant to stay the same (docs/decisions/051).
  */
 export const MATTER_PATCHES: readonly FilePatch[] = parsePatches(readFileSync(new URL('matter.patch', import.meta.url), 'utf8'));
 

@@ -11,6 +11,7 @@ const MODULES = join(ROOT, 'node_modules/@matter');
 const ENTRY = `
   export { DataWriter } from '${MODULES}/general/dist/esm/util/DataWriter.js';
   export { Semaphore } from '${MODULES}/general/dist/esm/util/Semaphore.js';
+  export { Abort } from '${MODULES}/general/dist/esm/util/Abort.js';
   export { Logger } from '${MODULES}/general/dist/esm/log/Logger.js';
   export { LogFormat } from '${MODULES}/general/dist/esm/log/LogFormat.js';
   export { Diagnostic } from '${MODULES}/general/dist/esm/log/Diagnostic.js';
@@ -28,10 +29,33 @@ interface Modules {
   readonly DataReader: new (bytes: Uint8Array, endian: string) => object;
   readonly TlvCodec: { writeTag(writer: Writer, type: object, tag?: object): void; readTagType(reader: object): object };
   readonly Message: { diagnosticsOf(context: object, message: object, log?: object): unknown };
-  readonly Logger: { level: number };
+  readonly Abort: { new (): AnAbort; checkerFor(abort: AnAbort): () => void };
+  readonly Logger: LoggerClass;
   readonly LogFormat: (name: string) => (message: unknown) => string;
   readonly Diagnostic: { message(message: object): unknown };
   readonly Semaphore: new (scope: string, concurrency: number) => { obtainSlot(abort?: AbortSignal): Promise<{ close(): void }> };
+}
+
+interface AnAbort {
+  (reason?: unknown): void;
+  readonly signal: AbortSignal;
+  race(promise: Promise<unknown>): Promise<unknown>;
+  attempt(promise: Promise<unknown>): Promise<unknown>;
+  throwIfAborted(): void;
+  close(): void;
+}
+
+interface LoggerClass {
+  level: number;
+  readonly destinations: Record<string, object>;
+  get(facility: string): Record<'debug' | 'info' | 'warn', (...values: unknown[]) => void>;
+  nest(work: () => void): void;
+}
+
+/** The races that the patch puts into MessageExchange, which does not export them. */
+interface NewRaces {
+  raceNew(abort: AnAbort, promise: Promise<unknown>): Promise<unknown>;
+  attemptNew(abort: AnAbort, promise: Promise<unknown>): Promise<unknown>;
 }
 
 type Writer = Record<string, (value: unknown) => void> & { toByteArray(): Uint8Array; readonly length: number };
@@ -142,6 +166,90 @@ describe('a patch of matter.js', () => {
     expect(text(plain)).toContain('010203');
   });
 
+  test('logs the same messages at the same levels, to each destination', () => {
+    const logged = ({ Logger, LogFormat }: Modules) => {
+      const lines: string[] = [];
+      const destination = (name: string, level: number, facilityLevels: object) => ({
+        ...Logger.destinations.default,
+        ...{ name, level, facilityLevels, format: LogFormat('plain'), context: undefined },
+        write: (line: string) => lines.push(`${name}: ${line.replace(/^\S+ \S+ /, '')}`),
+      });
+      const { default: former = {} } = Logger.destinations;
+      Logger.destinations.default = destination('first', WARNINGS, { Loud: 0 });
+      Logger.destinations.second = destination('second', 0, { Quiet: WARNINGS });
+      for (const facility of ['Loud', 'Quiet', 'Other']) {
+        const logger = Logger.get(facility);
+        logger.debug('debug', { a: 1 });
+        Logger.nest(() => logger.info('info', 'nested'));
+        logger.warn('warning', new Error('reason').message);
+      }
+      delete Logger.destinations.second;
+      Logger.destinations.default = former;
+      return lines;
+    };
+    const lines = logged(plain);
+    expect(logged(spared)).toEqual(lines);
+    // Of nine messages, the first destination takes five, and the second seven.
+    expect(['first', 'second'].map((name) => lines.filter((line) => line.startsWith(name)).length)).toEqual([5, 7]);
+    expect(() => spared.Logger.destinations.nobody).toThrow('does not exist');
+  });
+
+  test('throws the same where an operation was aborted, and nothing before', () => {
+    const thrownBy = (work: () => void) => {
+      try {
+        work();
+        return 'nothing';
+      } catch (error) {
+        const { name, message, cause } = error as Error;
+        return [name, message, String(cause)];
+      }
+    };
+    for (const reason of [undefined, 'a text', new Error('an error'), new RangeError('another')]) {
+      const thrown = [plain, spared].map(({ Abort }) => {
+        const abort = new Abort();
+        const ways = [() => abort.throwIfAborted(), () => abort.signal.throwIfAborted(), Abort.checkerFor(abort)];
+        const before = ways.map(thrownBy);
+        abort(reason);
+        return [before, ways.map(thrownBy)];
+      });
+      expect(thrown[1]).toEqual(thrown[0]);
+      expect(thrown[0]?.[0]).toEqual(['nothing', 'nothing', 'nothing']);
+      expect(thrown[0]?.[1]).not.toContain('nothing');
+    }
+  });
+
+  test('ends a wait of an exchange as before: by the result, by the error, or by the abort', async () => {
+    const { raceNew, attemptNew } = await newRaces();
+    const reason = new Error('no time left');
+    const outcomeOf = async (
+      way: 'before' | 'after' | 'first' | 'then error',
+      race: (abort: AnAbort, promise: Promise<unknown>) => Promise<unknown>,
+    ) => {
+      const abort = new plain.Abort();
+      const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+      if (way === 'before') abort(reason);
+      const waiting = race(abort, promise).then(
+        (value) => ['resolved', value],
+        (error) => ['rejected', error.name, String(error.cause ?? error)],
+      );
+      if (way === 'first') abort(reason);
+      if (way === 'then error') reject(new TypeError('refused'));
+      else resolve('an answer');
+      const outcome = await waiting;
+      if (way === 'after') abort(reason);
+      return outcome;
+    };
+    const outcomes = [];
+    for (const way of ['before', 'after', 'first', 'then error'] as const) {
+      const race = await outcomeOf(way, raceNew);
+      const attempt = await outcomeOf(way, attemptNew);
+      expect([way, race]).toEqual([way, await outcomeOf(way, (abort, promise) => abort.race(promise))]);
+      expect([way, attempt]).toEqual([way, await outcomeOf(way, (abort, promise) => abort.attempt(promise))]);
+      outcomes.push(race[0], attempt[0]);
+    }
+    expect(outcomes).toEqual(['resolved', 'rejected', 'resolved', 'resolved', 'resolved', 'rejected', 'rejected', 'rejected']);
+  });
+
   test('gives a slot at once where one is free, and lets a caller who leaves out of the queue', async () => {
     for (const { Semaphore } of [plain, spared]) {
       const semaphore = new Semaphore('test', 1);
@@ -157,3 +265,10 @@ describe('a patch of matter.js', () => {
     }
   });
 });
+
+async function newRaces(): Promise<NewRaces> {
+  const patch = MATTER_PATCHES.find(({ file }) => file.endsWith('/MessageExchange.js')) ?? expect.unreachable('no patch');
+  const text = patched(patch, readFileSync(join(ROOT, 'node_modules', patch.file), 'utf8'));
+  const [, functions] = /^(async function attemptNew.*?)^class MessageExchange /ms.exec(text) ?? [];
+  return await import(`data:text/javascript,${encodeURIComponent(`${functions}export { attemptNew, raceNew };`)}`);
+}
