@@ -47,6 +47,7 @@ export class SimulatedApprover {
   async decide(): Promise<void> {
     for (;;) {
       await this.#parts.client.pause(this.#draw.pause(this.#world.paced(LOOKS_EVERY_MS)));
+      if (this.#world.isEnding) return;
       const listed = await this.#call('list_approvals', { state: 'pending' });
       const requests = listed?.approvals ?? [];
       if (this.#parts.person === 'owner') await this.#checkTold(requests);
