@@ -338,8 +338,12 @@ const PLACES: readonly Place[] = [
         '{ ...rest, id, recipient,',
         '{ ...rest, id: id + sending.attempts, recipient,',
       ],
-      ['a message that nobody took is not tried again', "state: 'due', dueMs: clock.now() + pauseMs, fault }", "state: 'failed', fault }"],
-      ['who was removed is told what still waited', '!personsFor(notice.kind).includes(recipient)', '!personsFor(notice.kind)'],
+      [
+        'a message that nobody took is not tried again',
+        'this.#pause({ ...delivery, fault }, pauseMs);',
+        "this.#change({ ...delivery, state: 'failed', fault });",
+      ],
+      ['who was removed is told what still waited', 'const isConcerned = persons.includes(recipient);', 'const isConcerned = true;'],
       [
         'a message that a stop cut off counts as one with an unknown outcome',
         " || (code === 'OUTCOME_UNKNOWN' && this.#stop.signal.aborted)",
