@@ -5,13 +5,13 @@ const ASK_MS = 2000;
 /** Share of the processors that has to be idle, and memory that has to be free, before something more begins. */
 const IDLE_SHARE = 0.25;
 const FREE_BYTES = 2 * 1024 ** 3;
-/** Most that run on one core at a time. Many wait most of the time, but each takes memory and limits of its own. */
-const MOST_A_CORE = 8;
+/** So many run on one core however busy it is, since others may keep it busy, and at most. Many wait most of the time, but each takes memory. */
+const [LEAST_A_CORE, MOST_A_CORE] = [2, 8];
 
-/** How many may run at a time, and whether one more can start now; it is asked only while something runs. */
+/** How many may run at a time, and whether one more can start now beside so many that run; one that runs alone always can. */
 export interface Capacity {
   readonly maxRunning: number;
-  canStart(): boolean;
+  canStart(running: number): boolean;
 }
 
 /** Runs the jobs, which start in their order. One runs whatever the capacity. */
@@ -31,7 +31,7 @@ export async function inPool<Result>(
   };
   while (waiting.length > 0 || running.size > 0) {
     const isFull = waiting.length === 0 || running.size >= maxRunning;
-    if (running.size === 0 || (!isFull && canStart())) for (const job of waiting.splice(0, 1)) begin(job);
+    if (running.size === 0 || (!isFull && canStart(running.size))) for (const job of waiting.splice(0, 1)) begin(job);
     else if (isFull) await Promise.race(running);
     else await Promise.race([...running, new Promise((resolve) => setTimeout(resolve, ASK_MS))]);
   }
@@ -50,10 +50,11 @@ export interface Machine {
   freeBytes(): number;
 }
 
-/** As many as keep the processors busy, judged by what they did since one last asked, at least `ASK_MS` ago. */
+/** A few, and beyond them as many as keep the processors busy, judged by what they did since one last asked, at least `ASK_MS` ago. */
 export function capacityOf(machine: Machine = THIS_MACHINE): Capacity {
   let [before, askedMs] = [machine.times(), performance.now()];
-  const canStart = (): boolean => {
+  const canStart = (running: number): boolean => {
+    if (running < LEAST_A_CORE * machine.cores) return true;
     if (performance.now() - askedMs < ASK_MS) return false;
     const now = machine.times();
     const idleShare = (now.idle - before.idle) / (now.all - before.all);

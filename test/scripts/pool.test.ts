@@ -41,7 +41,7 @@ test('on a busy machine, one runs at a time', async () => {
   expect(began).toEqual([0, 1, 2]);
 });
 
-test('one more begins while a quarter of the processors is idle and there is memory', async () => {
+test('two run on a core, and one more begins while a quarter of it is idle and there is memory', async () => {
   let [busy, idle] = [0, 0];
   const passSeconds = async (seconds: number, idleShare: number): Promise<void> => {
     idle += seconds * idleShare;
@@ -49,17 +49,19 @@ test('one more begins while a quarter of the processors is idle and there is mem
     await vi.advanceTimersByTimeAsync(seconds * 1000);
   };
   let freeBytes = 8 * 1024 ** 3;
-  const { list, began, end } = jobs(4);
-  const all = inPool(capacityOf({ cores: 2, times: () => ({ idle, all: busy + idle }), freeBytes: () => freeBytes }), list);
-  await passSeconds(2, 0.9);
+  const { list, began, end } = jobs(6);
+  const all = inPool(capacityOf({ cores: 1, times: () => ({ idle, all: busy + idle }), freeBytes: () => freeBytes }), list);
+  await passSeconds(1, 0.9);
   expect(began).toEqual([0, 1]);
-  await passSeconds(2, 0.2);
-  expect(began).toEqual([0, 1]);
-  await passSeconds(2, 0.3);
+  await passSeconds(1, 0.9);
   expect(began).toEqual([0, 1, 2]);
+  await passSeconds(2, 0.2);
+  expect(began).toEqual([0, 1, 2]);
+  await passSeconds(2, 0.3);
+  expect(began).toEqual([0, 1, 2, 3]);
   freeBytes = 1024 ** 3;
   await passSeconds(2, 0.9);
-  expect(began).toEqual([0, 1, 2]);
-  for (const index of [0, 1, 2, 3]) await end(index);
+  expect(began).toEqual([0, 1, 2, 3]);
+  for (const index of [0, 1, 2, 3, 4, 5]) await end(index);
   await all;
 });
