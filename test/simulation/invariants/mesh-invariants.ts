@@ -1,3 +1,8 @@
+import { decodeCbor } from '../../../src/codec/cbor.ts';
+import { unverifiedPayload } from '../../../src/codec/cose-sign1.ts';
+import { forwardedRequestCodec } from '../../../src/codec/messages/call.ts';
+import { frameCodec } from '../../../src/codec/messages/connection.ts';
+import { REQUEST_KINDS } from '../../../src/mesh/rpc/peer-link.ts';
 import { BrokenInvariant } from '../broken-invariant.ts';
 import { DEVICE_KINDS, deviceTool } from '../device-kinds.ts';
 import type { SimulatedMachine } from '../simulated-machine.ts';
@@ -52,4 +57,30 @@ function requireKnown(machine: SimulatedMachine, other: SimulatedMachine, peers:
   if (peer?.reachable && peer.missing_tools === 0) return;
   const problem = `${machine.name} knows ${other.name} as ${JSON.stringify(peer)}`;
   throw new BrokenInvariant('the directories agree after all is well', problem, [other.hubId, other.name]);
+}
+
+/** Number of the mode of a signed call, and of the mode that came later (src/codec/messages/call.ts). */
+const MODE = 14;
+const WAITING_JOB = 3;
+
+/** Checks that an older member can read a message that is sent to it. Throws BrokenInvariant. */
+export function checkReadable(to: string, bytes: Uint8Array): void {
+  const unknown = newPartsOf(bytes);
+  if (unknown === undefined) return;
+  throw new BrokenInvariant('an older member can read what it is sent', `${to} is sent ${unknown}`, [to]);
+}
+
+/** What a frame has that no older member knows; undefined if it has nothing of this kind. A liar sends frames that nobody can read. */
+function newPartsOf(bytes: Uint8Array): string | undefined {
+  try {
+    const frame = frameCodec.decode(bytes);
+    if (frame.type !== 'request' || frame.kind !== REQUEST_KINDS.invoke) return undefined;
+    const { signed, params, deadlineMs } = forwardedRequestCodec.decode(frame.body);
+    if (deadlineMs !== undefined) return 'a deadline by its clock';
+    if (params !== undefined && typeof params !== 'string') return 'parameters with bytes';
+    const statement = decodeCbor(unverifiedPayload(signed));
+    return statement instanceof Map && statement.get(MODE) === WAITING_JOB ? 'a job that waits' : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -13,6 +13,20 @@ describe('the planted bugs', () => {
     expect(() => stripTypeScriptTypes(planted)).not.toThrow();
   });
 
+  test('are the rows of the table of results, whose unit tests exist', () => {
+    const [, , ...table] = readFileSync(new URL('README.md', import.meta.url), 'utf8').match(/^\|.*$/gm) ?? [];
+    const rows = table.map((line) => line.split('|').map((cell) => cell.trim()));
+    expect(rows.map(([, name, file]) => [name, file]).sort()).toEqual(
+      PLANTED_BUGS.map(({ name, file }) => [name, `\`${file.replace('src/', '')}\``]).sort(),
+    );
+    const tests = rows.flatMap(([, name, , , unitTest = '']) => (unitTest.startsWith('`') ? [{ name, unitTest }] : []));
+    expect(tests.length).toBeGreaterThan(0);
+    for (const { name, unitTest } of tests) {
+      const [, file = '', title = ''] = /^`(.*)`, “(.*)”$/.exec(unitTest) ?? expect.unreachable(`${name}: ${unitTest}`);
+      expect([name, title, readFileSync(file, 'utf8').includes(title)]).toEqual([name, title, true]);
+    }
+  });
+
   test('have names of their own', () => {
     const names = PLANTED_BUGS.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
