@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
-import { TurnableClock } from '../auth/approvals/approval-fixture.ts';
 import { settled } from '../calls/pipeline-fixture.ts';
+import { ManualClock } from '../manual-clock.ts';
 import { type AgentFixture, agentFixture, codeOf, LAMP_ON, restarted, SENSOR, startedFixture } from './agent-fixture.ts';
 
 const NOT_LATE = { cooldown_seconds: 0, max_runs_per_hour: 3600 };
@@ -162,19 +162,19 @@ describe('time', () => {
   });
 
   test('of day that a clock set forward jumps over is skipped; a clock set back a little does not fire it twice', async () => {
-    const clock = new TurnableClock();
+    const clock = new ManualClock();
     const fixture = await startedFixture({ clock });
     await fixture.spawn({ trigger: { type: 'time', at: '01:30' }, actions: [LAMP_ON] }, { ttl_seconds: 7 * 86_400 });
-    clock.offsetMs += 2 * 3_600_000;
+    clock.correctBy(2 * 3_600_000);
     await fixture.passMinutes(3);
     expect(fixture.calls).toHaveLength(0);
     await fixture.pass(Math.floor((Date.parse('2026-01-02T01:29:00Z') - clock.now()) / 1000));
     await fixture.passMinutes(2);
     expect(fixture.calls).toHaveLength(1);
-    clock.offsetMs -= 10 * 60_000;
+    clock.correctBy(-10 * 60_000);
     await fixture.passMinutes(30);
     expect(fixture.calls).toHaveLength(1);
-    clock.offsetMs -= 5 * 3_600_000;
+    clock.correctBy(-5 * 3_600_000);
     await fixture.pass(4 * 3600);
     await fixture.pass(Math.floor((Date.parse('2026-01-02T01:29:00Z') - clock.now()) / 1000));
     await fixture.passMinutes(2);

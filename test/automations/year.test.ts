@@ -5,7 +5,7 @@ import { nextCronTime } from '../../src/automations/triggers/cron.ts';
 import { nextSunMoment, type SunMoment } from '../../src/automations/triggers/sun-times.ts';
 import { EventIndex, type Watch, type WatchPorts } from '../../src/automations/triggers/watch.ts';
 import { EventBus } from '../../src/core/events.ts';
-import { TurnableClock } from '../auth/approvals/approval-fixture.ts';
+import { ManualClock } from '../manual-clock.ts';
 import { seededRandom } from '../seeded-random.ts';
 
 const MINUTE_MS = 60_000;
@@ -55,7 +55,7 @@ function quarterOf(dayMs: number, minute: number): number {
 
 /** A house of which the hub is stopped and started again, with one watch for each trigger. */
 class WatchedYear {
-  readonly clock = new TurnableClock();
+  readonly clock = new ManualClock();
   readonly fired = new Map<string, number[]>(Object.keys(TRIGGERS).map((name) => [name, []]));
   /** Stretches of the wall clock in which the hub ran without a jump of the clock. */
   readonly stretches: { readonly fromMs: number; toMs: number }[] = [];
@@ -96,7 +96,7 @@ class WatchedYear {
 
   jump(ms: number): void {
     this.#endStretch();
-    this.clock.offsetMs += ms;
+    this.clock.correctBy(ms);
     // The watches notice the jump at their next look at the clock.
     this.clock.advance(MINUTE_MS);
     this.stretches.push({ fromMs: this.clock.now(), toMs: this.clock.now() });
@@ -155,7 +155,7 @@ test('a clock that is set back over a restart fires no moment twice', () => {
   year.start();
   year.clock.advance(10 * MINUTE_MS);
   year.stop();
-  year.clock.offsetMs -= 20 * MINUTE_MS;
+  year.clock.correctBy(-20 * MINUTE_MS);
   year.start();
   year.clock.advance(HOUR_MS);
   expect(year.fired.get('daily')).toEqual([Date.parse('2026-01-01T01:30:00Z')]);

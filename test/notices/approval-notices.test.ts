@@ -4,8 +4,9 @@ import { silentLogger } from '../../src/core/logger.ts';
 import type { PeopleReach } from '../../src/core/notices.ts';
 import type { KeyValueStore } from '../../src/core/storage/key-value-store.ts';
 import { ApprovalNotices, uniqueName } from '../../src/notices/approval-notices.ts';
-import { AGENT, makeApprovals, requestOf, TurnableClock } from '../auth/approvals/approval-fixture.ts';
+import { AGENT, makeApprovals, requestOf } from '../auth/approvals/approval-fixture.ts';
 import { KilledStore } from '../killed-store.ts';
+import { ManualClock } from '../manual-clock.ts';
 import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
 import { noticeParts, PAGE, reachFake, type Sent } from './notices-fixture.ts';
 
@@ -58,7 +59,7 @@ describe('a request for approval', () => {
   });
 
   test('that may wait until another day says which', async () => {
-    const clock = new TurnableClock(new Date(2026, 4, 1, 23, 55).getTime());
+    const clock = new ManualClock(new Date(2026, 4, 1, 23, 55).getTime());
     const approvals = await makeApprovals(clock);
     await approvals.enrol('ann');
     const reach = reachFake();
@@ -165,7 +166,7 @@ describe('a hub that is killed', () => {
   test.each([1, 2, 3, 4, 5, 6, 7, 8])(
     'at write %i of a request tells it after the next start, and repeats no message with another id',
     async (writes) => {
-      const clock = new TurnableClock();
+      const clock = new ManualClock();
       const approvals = await makeApprovals(clock, new MemoryKeyValueStore(clock));
       await approvals.enrol('ann');
       const killed = new KilledStore(approvals.store, writes);

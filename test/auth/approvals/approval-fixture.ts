@@ -32,15 +32,6 @@ const DEVICES = {
 const MINUTES_MS = 600_000;
 const WAITS: ApprovalWaits = { programs: MINUTES_MS, administration: MINUTES_MS, devices: MINUTES_MS, other: MINUTES_MS };
 
-/** A wall clock that can be turned back while the machine runs on. */
-export class TurnableClock extends ManualClock {
-  offsetMs = 0;
-
-  override now(): number {
-    return super.now() + this.offsetMs;
-  }
-}
-
 export function requestOf(extra: Partial<ApprovalRequest> = {}): ApprovalRequest {
   return {
     principal: AGENT,
@@ -77,7 +68,7 @@ export function statementFor(view: ApprovalView, person: string, decision: Appro
 
 /** The queue and its persons over one store; `restart` is what a new process finds. */
 export async function makeApprovals(
-  clock = new TurnableClock(),
+  clock = new ManualClock(),
   store: KeyValueStore = new MemoryKeyValueStore(clock),
   hubId = HUB,
   waits: ApprovalWaits = WAITS,

@@ -9,8 +9,9 @@ import { EventBus } from '../../../src/core/events.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import { StateStore } from '../../../src/storage/state-store.ts';
 import { settled } from '../../calls/pipeline-fixture.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { journalParts } from '../../storage/storage-services.ts';
-import { AGENT, makeApprovals, makePerson, OWNER, requestOf, statementFor, TurnableClock } from './approval-fixture.ts';
+import { AGENT, makeApprovals, makePerson, OWNER, requestOf, statementFor } from './approval-fixture.ts';
 
 const MINUTE_MS = 60_000;
 const refusal = (code: string, text = '') => expect.objectContaining({ code, message: expect.stringContaining(text) });
@@ -153,7 +154,7 @@ test('a request that the disk does not let end is logged once, and again only af
 describe('on a real disk', () => {
   test('what was asked, given, used and denied is there after each reopening', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'atmo-approvals-'));
-    const clock = new TurnableClock();
+    const clock = new ManualClock();
     const reopened = async <T>(work: (setup: Awaited<ReturnType<typeof makeApprovals>>) => Promise<T>): Promise<T> => {
       const journal = { clock, logger: silentLogger, events: new EventBus('hub:test', clock), ...journalParts(directory) };
       await using store = new StateStore(journal, { directory, snapshotDirectory: directory, skipsCopyAtStop: true });
@@ -336,9 +337,9 @@ describe('what is refused', () => {
     const { approvers, enrol, file, say, clock } = await makeApprovals();
     const ann = await enrol('ann');
     const view = await file();
-    clock.offsetMs = -5 * MINUTE_MS;
+    clock.correctBy(-5 * MINUTE_MS);
     const late = await enrol('ben');
-    clock.offsetMs = 0;
+    clock.correctBy(5 * MINUTE_MS);
     await expect(say(view, late)).rejects.toEqual(refusal('PERMISSION_DENIED', 'enrolled after the request'));
     const { keyId } = approvers.keysOf('ann')[0] ?? { keyId: '' };
     await approvers.remove(keyId);
@@ -377,7 +378,7 @@ describe('time', () => {
     const [ann, ben] = [await enrol('ann'), await enrol('ben')];
     const view = await file(requestOf({ personsNeeded: 2 }));
     clock.advance(9 * MINUTE_MS);
-    clock.offsetMs = -5 * MINUTE_MS;
+    clock.correctBy(-5 * MINUTE_MS);
     await say(view, ann);
     clock.advance(MINUTE_MS);
     await expect(say(view, ben)).rejects.toThrow();
@@ -389,18 +390,18 @@ describe('time', () => {
     const ann = await enrol('ann');
     const view = await file();
     await say(view, ann);
-    clock.offsetMs = -9 * MINUTE_MS;
+    clock.correctBy(-9 * MINUTE_MS);
     clock.advance(10 * MINUTE_MS);
     expect((await queue.check(requestOf())).approvalId).not.toBe(view.approval_id);
     expect(viewOf(view.approval_id).state).toBe('expired');
-    clock.offsetMs = -60 * MINUTE_MS;
+    clock.correctBy(-51 * MINUTE_MS);
     expect((await restart()).viewOf(view.approval_id).state).toBe('expired');
   });
 
   test('a restart with a clock from before the request finds it expired', async () => {
     const { clock, restart, approved } = await makeApprovals();
     const { view } = await approved();
-    clock.offsetMs = -5 * MINUTE_MS;
+    clock.correctBy(-5 * MINUTE_MS);
     expect((await restart()).viewOf(view.approval_id).state).toBe('expired');
   });
 

@@ -11,9 +11,10 @@ import type { Effect, Principal } from '../../../src/core/auth/principal.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { withToken } from '../../calls/pipeline-fixture.ts';
 import { KilledStore } from '../../killed-store.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { seededRandom } from '../../seeded-random.ts';
-import { AGENT, HUB, makeApprovals, OWNER, type Person, requestOf, statementFor, TurnableClock } from './approval-fixture.ts';
+import { AGENT, HUB, makeApprovals, OWNER, type Person, requestOf, statementFor } from './approval-fixture.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -66,7 +67,7 @@ describe('the answers that a request takes', () => {
 describe('how long a request waits', () => {
   const waits = { programs: 2 * HOUR_MS, administration: 3 * HOUR_MS, devices: 24 * HOUR_MS, other: 4 * HOUR_MS };
   const made = () => {
-    const clock = new TurnableClock();
+    const clock = new ManualClock();
     return makeApprovals(clock, new MemoryKeyValueStore(clock), HUB, waits);
   };
 
@@ -163,7 +164,7 @@ describe('an approval for an hour', () => {
   test('ends with a clock that is turned back, and with a restart at an earlier time', async () => {
     const { clock, queue, restart } = await allowedForHour();
     await queue.check(lampRequest());
-    clock.offsetMs = -30 * MINUTE_MS;
+    clock.correctBy(-30 * MINUTE_MS);
     expect((await queue.peek(lampRequest())).state).toBe('pending');
     expect((await (await restart()).queue.peek(lampRequest())).state).toBe('pending');
   });
@@ -255,7 +256,7 @@ test.each([
   ['refuse', 1],
   ['refuse', 2],
 ] as const)('an answer %s whose process ends at write %i is there after the next start, and stays removed', async (answer, writes) => {
-  const clock = new TurnableClock();
+  const clock = new ManualClock();
   const store = new MemoryKeyValueStore(clock);
   const before = await makeApprovals(clock, store);
   const ann = await before.enrol('ann');

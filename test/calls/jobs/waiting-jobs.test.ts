@@ -10,8 +10,9 @@ import type { Json, JsonObject } from '../../../src/core/json.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
 import type { KeyValueStore } from '../../../src/core/storage/key-value-store.ts';
 import type { RegisteredTool } from '../../../src/tools/definition/tool-definition.ts';
-import { makeApprovals, makePerson, type Person, TurnableClock } from '../../auth/approvals/approval-fixture.ts';
+import { makeApprovals, makePerson, type Person } from '../../auth/approvals/approval-fixture.ts';
 import { KilledStore } from '../../killed-store.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
 import { agent, makePipeline, makeTool, PLAIN_VAULT, settled, withToken } from '../pipeline-fixture.ts';
 
@@ -41,7 +42,7 @@ function lampTool(lamp: Lamp, isDead: () => boolean, extra: Partial<RegisteredTo
 }
 
 interface HubParts {
-  readonly clock: TurnableClock;
+  readonly clock: ManualClock;
   readonly store: KeyValueStore;
   readonly lamp: Lamp;
   readonly persons?: number;
@@ -83,7 +84,7 @@ async function startHub({ clock, store, lamp, persons = 1, tool = {}, vault = PL
 }
 
 async function home(parts: Partial<HubParts> = {}) {
-  const clock = new TurnableClock();
+  const clock = new ManualClock();
   const store = new MemoryKeyValueStore(clock);
   const lamp: Lamp = [];
   const all = { clock, store, lamp, ...parts };
