@@ -144,7 +144,11 @@ interface HubMetricSources {
   readonly tools: Pick<ToolDirectory, 'get'>;
   readonly health: HealthSource;
   readonly feed: EventFeed;
+  /** Measures the delay of the event loop in nanoseconds; that of Node.js, except in tests. */
+  readonly loopDelays?: LoopDelays;
 }
+
+type LoopDelays = Pick<ReturnType<typeof monitorEventLoopDelay>, 'count' | 'percentile' | 'reset' | 'enable' | 'disable'>;
 
 /** The principal with which the metrics list jobs. It is an owner, so the list contains the jobs of all callers. */
 const METRICS_PRINCIPAL: Principal = { id: 'metrics', kind: 'owner', permissions: [] };
@@ -212,11 +216,12 @@ const DELAY_LOOK_MS = 10 * 60_000;
  */
 class LoopDelay {
   readonly #clock: Clock;
-  readonly #histogram = monitorEventLoopDelay({ resolution: 100 });
+  readonly #histogram: LoopDelays;
   #cancelEnd = () => {};
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, histogram: LoopDelays) {
     this.#clock = clock;
+    this.#histogram = histogram;
   }
 
   /** Returns the 99th percentile in seconds since the last look; 0 at the first look. */
@@ -236,8 +241,10 @@ class LoopDelay {
   }
 }
 
-function registerProcessMetrics(metrics: MetricRegistry, { health, clock }: Pick<HubMetricSources, 'health' | 'clock'>): () => void {
-  const delay = new LoopDelay(clock);
+type ProcessMetricSources = Pick<HubMetricSources, 'health' | 'clock' | 'loopDelays'>;
+
+function registerProcessMetrics(metrics: MetricRegistry, { health, clock, loopDelays }: ProcessMetricSources): () => void {
+  const delay = new LoopDelay(clock, loopDelays ?? monitorEventLoopDelay({ resolution: 100 }));
   const { nodeId, version, startedAtMs } = health.health();
   metrics.gauge('atmo_build_info', 'Version of the hub', () => [[{ version, node: process.versions.node, node_id: nodeId }, 1]]);
   metrics.gauge('process_start_time_seconds', 'When the hub started, seconds since 1970', () => startedAtMs / 1000);

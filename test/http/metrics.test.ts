@@ -3,6 +3,8 @@ import { EventFeed } from '../../src/http/event-feed.ts';
 import { MetricRegistry, registerHubMetrics } from '../../src/http/metrics.ts';
 import { ask, makeDevice, makeHttpApi, makeReading } from './http-fixture.ts';
 
+const HEALTH = { status: 'ok', nodeId: 'hub-1', version: '1.2.3', startedAtMs: 1_000, problems: [] } as const;
+
 describe('the metric registry', () => {
   test('writes counters, gauges and histograms in the exposition format', () => {
     const metrics = new MetricRegistry();
@@ -20,6 +22,64 @@ describe('the metric registry', () => {
   });
 });
 
+/** Delays of the event loop as a test sets them, in nanoseconds. */
+class FakeDelays {
+  readonly values: number[] = [];
+  isMeasuring = false;
+
+  get count(): number {
+    return this.values.length;
+  }
+
+  percentile(percent: number): number {
+    const at = Math.ceil((percent / 100) * this.count) - 1;
+    return this.values.toSorted((a, b) => a - b)[at] ?? Number.NaN;
+  }
+
+  reset(): void {
+    this.values.length = 0;
+  }
+
+  enable(): boolean {
+    const was = this.isMeasuring;
+    this.isMeasuring = true;
+    return !was;
+  }
+
+  disable(): boolean {
+    const was = this.isMeasuring;
+    this.isMeasuring = false;
+    return was;
+  }
+}
+
+test('the delay of the event loop is measured from the first look until ten minutes after the last', () => {
+  const setup = makeHttpApi();
+  const { metrics, events, clock } = setup;
+  const loopDelays = new FakeDelays();
+  const stop = registerHubMetrics(metrics, { ...setup, loopDelays, feed: new EventFeed(events, clock), health: { health: () => HEALTH } });
+  const look = () => Number(/^nodejs_eventloop_lag_p99_seconds (.*)$/m.exec(metrics.text())?.[1]);
+  expect(loopDelays.isMeasuring).toBe(false);
+  expect(look()).toBe(0);
+  expect(loopDelays.isMeasuring).toBe(true);
+  loopDelays.values.push(2e6, 5e6);
+  expect(look()).toBe(0.005);
+  // Only the time since the last look counts.
+  loopDelays.values.push(1e6);
+  expect(look()).toBe(0.001);
+  clock.advance(10 * 60_000 - 1);
+  expect(look()).toBe(0);
+  clock.advance(10 * 60_000 - 1);
+  expect(loopDelays.isMeasuring).toBe(true);
+  loopDelays.values.push(9e6);
+  clock.advance(1);
+  expect(loopDelays.isMeasuring).toBe(false);
+  expect(look()).toBe(0);
+  const { timers } = clock;
+  stop();
+  expect([loopDelays.isMeasuring, clock.timers]).toEqual([false, timers - 1]);
+});
+
 describe('GET /metrics', () => {
   test('counts calls by category and outcome, requests by route, and what the home has', async () => {
     const setup = makeHttpApi();
@@ -33,7 +93,7 @@ describe('GET /metrics', () => {
       tools,
       events,
       feed,
-      health: { health: () => ({ status: 'ok', nodeId: 'hub-1', version: '1.2.3', startedAtMs: 1_000, problems: [] }) },
+      health: { health: () => HEALTH },
     });
     directory.devices = [makeDevice('a'), makeDevice('b', { reachability: 'unreachable' }), makeDevice('c')];
     readings.readings = [makeReading('a/temperature', 1, 1)];
