@@ -44,18 +44,27 @@ export function lazy<T>(make: () => T): () => T {
   };
 }
 
+interface CacheLimits {
+  readonly maxKept: number;
+  readonly maxLength?: number;
+  /** Returns what is kept in place of a text, such as its hash if the text may be secret. */
+  readonly keyOf?: (text: string) => string;
+}
+
 /** Returns a function like `make` that caches up to `maxKept` results. It does not cache results for texts longer than `maxLength`. */
 export function oncePerText<Value>(
   make: (text: string) => Value,
-  { maxKept, maxLength = Infinity }: { readonly maxKept: number; readonly maxLength?: number },
+  { maxKept, maxLength = Infinity, keyOf = (text) => text }: CacheLimits,
 ): (text: string) => Value {
   const made = new Map<string, { readonly value: Value }>();
   return (text) => {
-    const known = made.get(text);
+    if (text.length > maxLength) return make(text);
+    const key = keyOf(text);
+    const known = made.get(key);
     if (known) return known.value;
     const value = make(text);
     if (made.size >= maxKept) made.clear();
-    if (text.length <= maxLength) made.set(text, { value });
+    made.set(key, { value });
     return value;
   };
 }
