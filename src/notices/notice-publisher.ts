@@ -64,7 +64,7 @@ export class NoticePublisher {
     const facts = { kind, path, urgency, atMs: nowMs, untilMs: nowMs + TRIED_MS };
     this.#guarded(kind, () =>
       this.publish(
-        { ...facts, id: notices.nextId(name), ...inAllLanguages(write) },
+        { ...facts, id: notices.reserveId(name), ...inAllLanguages(write) },
         { subject: name, except, ...(persons && { persons }) },
       ),
     );

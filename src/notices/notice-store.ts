@@ -73,10 +73,10 @@ export class NoticeStore implements RecentNotices {
   }
 
   /**
-   * Returns the id of the next notice about a subject. It is stored until that notice is, so that a crash between the two cannot change it.
-   * Throws STORAGE_FAILED.
+   * Draws the id of the next notice about a subject, stores it until that notice is stored, and returns it; returns the same one until then, also after a
+   * crash. Throws STORAGE_FAILED.
    */
-  nextId(subject: string): string {
+  reserveId(subject: string): string {
     const { store } = this.#collaborators;
     const key = keyOfSubject(subject);
     const begun = store.get(BEGUN_SPACE, key);

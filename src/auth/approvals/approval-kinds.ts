@@ -70,8 +70,12 @@ function kindOf({ target, permission, risk }: CallToClassify['effects'][number],
   if (/^(proc|docker):/.test(permission)) return 'programs';
   const element = deviceElement(target);
   if (!element && devices.namedDevice(deviceIdOf(target)) === undefined) return 'other';
-  const mayOpen = risk === 'dangerous' && !(element && APPLIANCE_CLUSTERS.has(element.cluster));
-  return mayOpen ? 'guarded' : 'devices';
+  return risk === 'dangerous' && mayOpen(element) ? 'guarded' : 'devices';
+}
+
+/** Returns whether something dangerous may open a lock, valve or garage door, if it happens at this element, or anywhere at a device. */
+function mayOpen(element: ReturnType<typeof deviceElement>): boolean {
+  return element === undefined || !APPLIANCE_CLUSTERS.has(element.cluster);
 }
 
 function isGuarded(target: string, devices: Pick<DeviceFacts, 'typesOf'>): boolean {
@@ -93,9 +97,7 @@ function kindsOfStep({ targets, reads = [], open, dangerous }: PlannedCall, devi
   if (open || targets.length === 0) return dangerous ? ['guarded', 'administration'] : ['administration'];
   return changed.flatMap((target) => {
     const element = deviceElement(target);
-    const own: ApprovalKind = element ? 'devices' : 'administration';
-    const mayOpen = dangerous === true && element && !APPLIANCE_CLUSTERS.has(element.cluster);
-    if (!mayOpen && !isGuarded(target, devices)) return own;
-    return own === 'devices' ? 'guarded' : ['guarded', own];
+    if (!element) return isGuarded(target, devices) ? ['guarded', 'administration'] : 'administration';
+    return (dangerous === true && mayOpen(element)) || isGuarded(target, devices) ? 'guarded' : 'devices';
   });
 }

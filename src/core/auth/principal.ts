@@ -316,8 +316,9 @@ export interface TokenAuthority {
   revoke(tokenId: string): boolean;
   /** Calls `listener` for each token that this hub revokes; the returned function unsubscribes. */
   onRevoked(listener: (tokenId: string) => void): () => void;
+  /** Returns the record of a token. If its revocation was stored without it, tries to store it in the record too; a disk that refuses is no error. */
   find(tokenId: string): TokenRecord | undefined;
-  /** Returns the records, newest first. */
+  /** Returns the records, newest first, each as `find` does. */
   list(): readonly TokenRecord[];
 }
 
