@@ -38,7 +38,7 @@ import { openSensors } from './sensors.ts';
 import { openRegistration } from './tool-registration.ts';
 import { authTools, openToolServices, type ToolServices, waitingJobs } from './tool-services.ts';
 
-/** Milliseconds that running calls have to end when the hub stops. Then they are aborted, since a stop takes a second at most. */
+/** Milliseconds that running calls have to end when the hub stops. Then they are aborted, so that a stop takes about a second, and two at most. */
 const DRAIN_MS = 500;
 
 /** The options of a hub. */
