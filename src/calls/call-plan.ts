@@ -1,6 +1,6 @@
 import { canonicalJson } from '../codec/canonical-json.ts';
 import { sha256Hex } from '../codec/hashes.ts';
-import type { PlannedCall } from '../core/auth/approvals.ts';
+import type { ApprovedStep, PlannedCall } from '../core/auth/approvals.ts';
 import type { PlannedProgram } from '../core/auth/principal.ts';
 import { readsIn } from '../core/devices/action-descriptions.ts';
 import { AtmoError } from '../core/errors.ts';
@@ -47,12 +47,6 @@ export function approvalHash(plan: PlannedCall): string {
 export function isPlannedStep(planned: PlannedCall, now: PlannedCall): boolean {
   if (!planned.open) return approvalHash(planned) === approvalHash(now);
   return planned.tool === now.tool && planned.definition === now.definition && areSameSteps(planned.steps ?? [], now.steps ?? []);
-}
-
-/** A step of an approved call: as people saw it, and as it runs. `now` has the arguments that were open when people saw the step. */
-export interface ApprovedStep {
-  readonly seen: PlannedCall;
-  readonly now: PlannedCall;
 }
 
 /** Returns the direct steps of an approved call. A step that people did not see is left out, so that it cannot run. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { canonicalJson } from '../codec/canonical-json.ts';
 import { sha256Hex } from '../codec/hashes.ts';
-import type { CoveringApproval, PlannedCall } from '../core/auth/approvals.ts';
+import type { ApprovedStep, CoveringApproval, PlannedCall } from '../core/auth/approvals.ts';
 import { type Effect, maxRisk, type Risk } from '../core/auth/principal.ts';
 import type { Clock } from '../core/clock.ts';
 import type { DeviceState } from '../core/devices/device-model.ts';
@@ -13,7 +13,6 @@ import type { CallChunk } from '../tools/definition/notifications.ts';
 import type { RegisteredTool, Restorable } from '../tools/definition/tool-definition.ts';
 import { maskSecrets, secretTexts } from '../tools/schema/secrets.ts';
 import { CallDeadline, type TimeLimitContext, timeLimitMs } from './call-deadline.ts';
-import type { ApprovedStep } from './call-plan.ts';
 import type { IdempotencyClaim } from './idempotency-store.ts';
 import type { RunningJob } from './jobs/job-store.ts';
 import type { RouteCandidate } from './pipeline-context.ts';

@@ -1,4 +1,4 @@
-import type { ApprovalQueue, CoveringApproval } from '../core/auth/approvals.ts';
+import type { ApprovalQueue, ApprovedStep, CoveringApproval } from '../core/auth/approvals.ts';
 import type { CallVault } from '../core/auth/call-vault.ts';
 import type { Authenticator, Authorizer, Principal, RateLimiter, RuleEngine } from '../core/auth/principal.ts';
 import type { TrustedTime } from '../core/clock.ts';
@@ -12,7 +12,6 @@ import type { PeerDevice, RoutePeer } from '../core/mesh-view.ts';
 import type { CallChunk } from '../tools/definition/notifications.ts';
 import type { RegisteredTool, ToolContext } from '../tools/definition/tool-definition.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
-import type { ApprovedStep } from './call-plan.ts';
 import type { ComingAutomations } from './coming-conflicts.ts';
 import type { IdempotencyStore } from './idempotency-store.ts';
 import type { JobStore } from './jobs/job-store.ts';

@@ -1,5 +1,4 @@
 import type { Clock, TrustedTime } from '../../core/clock.ts';
-import type { AutomationPlan } from '../plan/plan-schema.ts';
 
 /** Runs that began within about a minute. */
 export interface RecentRuns {
@@ -8,6 +7,13 @@ export interface RecentRuns {
   readonly runs: number;
   /** True if the time was not trusted when they were noted, so that `atMs` may be any. */
   readonly isUnsure?: true;
+}
+
+/** What an automation says of how often it runs. */
+interface RunLimits {
+  /** Milliseconds from the start of a run until the next one may start. */
+  readonly cooldownMs: number;
+  readonly maxRunsPerHour: number;
 }
 
 const HOUR_MS = 3_600_000;
@@ -32,7 +38,7 @@ export class RunRateLimit {
   }
 
   /** Returns the milliseconds from a time, now or later, until a run may start; Infinity if the maximum number of runs in the hour before is reached. */
-  waitMs(atMs: number, { cooldownMs, maxRunsPerHour }: AutomationPlan): number {
+  waitMs(atMs: number, { cooldownMs, maxRunsPerHour }: RunLimits): number {
     const firstOfMost = this.#starts.at(-maxRunsPerHour);
     if (firstOfMost !== undefined && atMs - firstOfMost < HOUR_MS) return Infinity;
     const lastMs = this.#starts.at(-1);

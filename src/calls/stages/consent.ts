@@ -2,6 +2,7 @@ import type {
   ApprovalQueue,
   ApprovalRequest,
   ApprovalStatus,
+  ApprovedStep,
   CoveringApproval,
   PlannedCall,
   WaitingJob,
@@ -26,7 +27,7 @@ import {
   riskOf,
 } from '../call.ts';
 import { waitForAtMost } from '../call-deadline.ts';
-import { type ApprovedStep, approvalHash, approvedSteps, displayedParams, isPlannedStep, plannedCall } from '../call-plan.ts';
+import { approvalHash, approvedSteps, displayedParams, isPlannedStep, plannedCall } from '../call-plan.ts';
 import { storableCall } from '../jobs/waiting-jobs.ts';
 import type { StageContext, ToolLookup } from '../pipeline-context.ts';
 import { isOffered } from './authorization.ts';

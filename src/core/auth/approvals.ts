@@ -69,6 +69,12 @@ export interface PlannedCall {
   readonly steps?: readonly PlannedCall[];
 }
 
+/** A step of an approved call: as people saw it, and as it runs. `now` has the arguments that were open when people saw the step. */
+export interface ApprovedStep {
+  readonly seen: PlannedCall;
+  readonly now: PlannedCall;
+}
+
 /** An approval of a call for the steps that people saw in it. */
 export interface CoveringApproval {
   readonly id: string;
