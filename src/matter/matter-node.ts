@@ -264,8 +264,11 @@ export class MatterNode implements Service {
  */
 async function closeNode(node: HubNode): Promise<void> {
   const { env } = node;
-  void env.get(ClientSubscriptions).close();
-  await Promise.allSettled([env.get(PeerSet).disconnect(), env.get(SessionManager).closeAllSessions()]);
+  await Promise.allSettled([
+    env.get(ClientSubscriptions).close(),
+    env.get(PeerSet).disconnect(),
+    env.get(SessionManager).closeAllSessions(),
+  ]);
   await node.close();
 }
 
