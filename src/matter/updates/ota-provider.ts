@@ -134,7 +134,8 @@ class OneImage extends BlobStorageDriver {
 export function openTransfer(node: ServerNode, peer: PeerAddress, update: RunningUpdate): AsyncDisposable {
   const bdx = node.env.get(BdxProtocol);
   const end = new AbortController();
-  const storage = new ScopedStorage(new OneImage(new AbortableImage(update.image.blob, end.signal)), [], SCOPE);
+  const image = new AbortableImage(update.image.blob, { end: end.signal, onRead: () => update.partRequested() });
+  const storage = new ScopedStorage(new OneImage(image), [], SCOPE);
   const onSession = (session: BdxSession, scope: string): void => {
     if (scope !== SCOPE || !PeerAddress.is(session.peerAddress, peer)) return;
     session.progressInfo.on((bytes) => update.downloaded(bytes));
@@ -164,17 +165,24 @@ function ended(session: BdxSession | undefined): Promise<void> {
 /** Number of bytes that are read at a time. The number is small, so that few bytes are sent after the update has ended. */
 const PIECE_BYTES = 4096;
 
+interface ImageTransfer {
+  /** Withdraws the image when it aborts. */
+  readonly end: AbortSignal;
+  /** Called before each piece of the image is read, which happens only when the device requests a block. */
+  onRead(): void;
+}
+
 /**
  * An image that can be withdrawn during a download. The next request of the device then gets an error. If matter.js itself closed the
  * transfer, the device would receive no message and wait for minutes.
  */
 export class AbortableImage {
   readonly #blob: Blob;
-  readonly #end: AbortSignal;
+  readonly #transfer: ImageTransfer;
 
-  constructor(blob: Blob, end: AbortSignal) {
+  constructor(blob: Blob, transfer: ImageTransfer) {
     this.#blob = blob;
-    this.#end = end;
+    this.#transfer = transfer;
   }
 
   get size(): number {
@@ -182,13 +190,14 @@ export class AbortableImage {
   }
 
   slice(start?: number, end?: number): AbortableImage {
-    return new AbortableImage(this.#blob.slice(start, end), this.#end);
+    return new AbortableImage(this.#blob.slice(start, end), this.#transfer);
   }
 
   stream(): ReadableStream<Uint8Array> {
     let offset = 0;
     const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
-      if (this.#end.aborted) throw new BdxError('The update was ended', BdxStatusCode.TransferFailedUnknownError);
+      this.#transfer.onRead();
+      if (this.#transfer.end.aborted) throw new BdxError('The update was ended', BdxStatusCode.TransferFailedUnknownError);
       const piece = new Uint8Array(await this.#blob.slice(offset, offset + PIECE_BYTES).arrayBuffer());
       offset += piece.byteLength;
       if (piece.byteLength > 0) controller.enqueue(piece);

@@ -27,6 +27,7 @@ export class RunningUpdate {
   readonly #device: string;
   #step: Step = 'querying';
   #bytes = 0;
+  #requests = 0;
   #requestAtMs: number;
   #stepAtMs: number;
   #failure: AtmoError | undefined;
@@ -57,6 +58,11 @@ export class RunningUpdate {
     return this.#failure;
   }
 
+  /** Number of requests that the device has sent so far. */
+  get requests(): number {
+    return this.#requests;
+  }
+
   /** Milliseconds since the last request of the device. */
   get quietMs(): number {
     return this.#parts.clock.monotonic() - this.#requestAtMs;
@@ -80,9 +86,17 @@ export class RunningUpdate {
     return this.#fail('NOT_SUPPORTED', message, 'no-protocol');
   }
 
-  /** Must be called after each block. `bytes` is the size of all blocks so far; it starts at 0 again if the device downloads again. */
-  downloaded(bytes: number): void {
+  /** Must be called when the device requests a part of the image. */
+  partRequested(): void {
     this.#noteRequest();
+    this.#enter('downloading');
+  }
+
+  /**
+   * Must be called after each block. `bytes` is the size of all blocks so far; it starts at 0 again if the device downloads again. This is
+   * no sign of the device: matter.js also counts the block whose retransmissions it gives up.
+   */
+  downloaded(bytes: number): void {
     this.#enter('downloading');
     this.#bytes = bytes;
     const size = this.image.blob.size;
@@ -107,6 +121,7 @@ export class RunningUpdate {
   }
 
   #noteRequest(): void {
+    this.#requests += 1;
     this.#requestAtMs = this.#parts.clock.monotonic();
   }
 
@@ -214,10 +229,9 @@ export class UpdateMonitor {
     }
   }
 
-  /** Counts equal reads in a row; any progress of the device starts the count again. */
+  /** Counts equal reads in a row; any request of the device starts the count again. */
   #count(sign: Sign): void {
-    const { step, bytes } = this.#parts.update;
-    const seen = `${sign} ${step} ${bytes}`;
+    const seen = `${sign} ${this.#parts.update.requests}`;
     this.#inARow = seen === this.#lastSeen ? this.#inARow + 1 : 1;
     this.#lastSeen = seen;
   }

@@ -28,7 +28,12 @@ function update(says: () => SoftwareState = () => old('Idle')) {
       for (let turn = 0; turn < 8; turn++) await Promise.resolve();
     }
   };
-  return { course, told, end, outcome, pass };
+  /** The device requests the block after which it has so many bytes, and gets it. */
+  const download = (bytes: number) => {
+    course.partRequested();
+    course.downloaded(bytes);
+  };
+  return { course, told, end, outcome, pass, download };
 }
 
 const silence = (): SoftwareState => {
@@ -37,10 +42,10 @@ const silence = (): SoftwareState => {
 
 test('the outcome is the version that the device reports after its restart', async () => {
   let says: () => SoftwareState = () => old('Idle');
-  const { course, told, outcome, pass } = update(() => says());
+  const { course, download, told, outcome, pass } = update(() => says());
   expect(course.query(QUERY)).toBe('offered');
-  course.downloaded(500);
-  course.downloaded(1000);
+  download(500);
+  download(1000);
   says = () => old('Applying');
   expect(course.apply(TOKEN)).toBe('proceed');
   await pass(10);
@@ -63,27 +68,36 @@ test('a device that does not query the image times out after the longest wait th
 });
 
 test('a device that loses power during the download is reported within half a minute, with its progress', async () => {
-  const { course, outcome, pass } = update(silence);
-  course.downloaded(400);
+  const { download, outcome, pass } = update(silence);
+  download(400);
   await pass(30);
   expect(await outcome).toMatchObject({ code: 'DEVICE_UNREACHABLE', message: expect.stringContaining('after 400 of 1000 bytes') });
 });
 
+test('a block that is counted after the last request of the device is no sign of it', async () => {
+  const { course, download, outcome, pass } = update(silence);
+  download(400);
+  await pass(13);
+  course.downloaded(500);
+  await pass(17);
+  expect(await outcome).toMatchObject({ code: 'DEVICE_UNREACHABLE', message: expect.stringContaining('after 500 of 1000 bytes') });
+});
+
 test('a device that pauses and continues its download does not fail', async () => {
-  const { course, outcome, pass } = update(silence);
+  const { course, download, outcome, pass } = update(silence);
   for (const bytes of [100, 200, 300]) {
-    course.downloaded(bytes);
+    download(bytes);
     await pass(12);
   }
-  course.downloaded(1000);
+  download(1000);
   expect(course.apply(TOKEN)).toBe('proceed');
   expect(course.failure).toBeUndefined();
   expect(await Promise.race([outcome, 'still going'])).toBe('still going');
 });
 
 test('the error of an abandoned download names the present version', async () => {
-  const { course, outcome, pass } = update(() => old('Idle'));
-  course.downloaded(400);
+  const { download, outcome, pass } = update(() => old('Idle'));
+  download(400);
   await pass(30);
   expect(await outcome).toMatchObject({
     code: 'CLUSTER_STATUS',
@@ -92,8 +106,8 @@ test('the error of an abandoned download names the present version', async () =>
 });
 
 test('a device that answers without downloading times out after six minutes', async () => {
-  const { course, outcome, pass } = update(() => old('Downloading'));
-  course.downloaded(400);
+  const { download, outcome, pass } = update(() => old('Downloading'));
+  download(400);
   await pass(6 * 60 + 10);
   expect(await outcome).toMatchObject({ code: 'TIMEOUT', atMs: 6 * 60_000 });
 });
