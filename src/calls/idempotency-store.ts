@@ -1,4 +1,5 @@
 import { sha256Hex } from '../codec/hashes.ts';
+import { MAX_IDEMPOTENCY_KEY_BYTES } from '../codec/messages/call.ts';
 import { rootAgentOf } from '../core/auth/principal.ts';
 import type { Clock } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
@@ -9,7 +10,6 @@ const SPACE = 'idempotency';
 const KEPT_MS = 10 * 60_000;
 /** Milliseconds for which the entry of a running call is stored. No call may run longer than this. */
 const RUNNING_KEPT_MS = 24 * 3_600_000;
-const MAX_KEY_LENGTH = 255;
 /** Maximum total length of the stored answers of a caller and its descendants, in characters of JSON text. */
 const MAX_KEPT_LENGTH = 4_194_304;
 
@@ -64,8 +64,8 @@ export class IdempotencyStore {
    * other parameters, and OUTCOME_UNKNOWN if a crash interrupted the first call or its answer was deleted early.
    */
   claim(call: IdempotentCall): ClaimResult {
-    if (call.key === '' || call.key.length > MAX_KEY_LENGTH) {
-      throw new AtmoError('VALIDATION_ERROR', `An idempotency key has 1 to ${MAX_KEY_LENGTH} characters`);
+    if (call.key === '' || Buffer.byteLength(call.key) > MAX_IDEMPOTENCY_KEY_BYTES) {
+      throw new AtmoError('VALIDATION_ERROR', `An idempotency key has 1 to ${MAX_IDEMPOTENCY_KEY_BYTES} bytes in UTF-8`);
     }
     const id = sha256Hex(`${call.principalId}\n${call.key}`);
     const running = this.#running.get(id);

@@ -40,12 +40,12 @@ describe('an idempotency key', () => {
     expect(counter.runs).toBe(1);
   });
 
-  test('has 1 to 255 characters', async () => {
+  test('has 1 to 256 bytes, as in a call to another hub', async () => {
     const { call } = countingRoom(async (run) => run);
-    expect(await call({ n: 1 }, 'k'.repeat(255))).toMatchObject({ result: 1 });
-    for (const key of ['', 'k'.repeat(256)])
+    expect(await call({ n: 1 }, 'k'.repeat(256))).toMatchObject({ result: 1 });
+    for (const key of ['', 'k'.repeat(257), 'ä'.repeat(129)])
       expect(await call({ n: 1 }, key)).toMatchObject({
-        error: { code: 'VALIDATION_ERROR', message: expect.stringContaining('1 to 255') },
+        error: { code: 'VALIDATION_ERROR', message: expect.stringContaining('1 to 256') },
       });
   });
 

@@ -28,6 +28,9 @@ const MAX_TOKEN_BYTES = 2_048;
 /** Maximum length of a call's parameters in bytes of JSON text, if the call goes to another hub. */
 export const MAX_FORWARDED_PARAMS = 1_048_576;
 
+/** Maximum length of an idempotency key in bytes of UTF-8. It is the same for a call of this hub and for one that goes to another hub. */
+export const MAX_IDEMPOTENCY_KEY_BYTES = 256;
+
 /** Wire type of an id that a hub creates for a request, response, session or trace. */
 const CALL_ID = text({ max: 128 });
 /** Wire type of a token: text in TypeScript, bytes on the wire. */
@@ -89,7 +92,7 @@ const TOOL_INVOKE = message({
   ),
   /** Time limit in milliseconds that the call had when the entry hub signed it. */
   timeoutMs: required(12, uint({ max: 0xffff_ffff })),
-  idempotencyKey: optional(13, text({ max: 256 })),
+  idempotencyKey: optional(13, text({ max: MAX_IDEMPOTENCY_KEY_BYTES })),
   /** With `job`, the executing hub returns a job at once. With `waiting_job`, the job waits if people have to approve the call first. */
   mode: required(14, choice({ sync: 1, job: 2, waiting_job: 3 })),
 });
