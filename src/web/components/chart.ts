@@ -1,7 +1,7 @@
 import { html, nothing, svg, type TemplateResult } from 'lit';
 import { languageTag, text } from '../texts/text.ts';
 import { CHART_MARGIN, type ChartPoint, type ChartShape, chartOf } from './chart-geometry.ts';
-import { dateTimeWords, numberWords } from './formatting.ts';
+import { dateTimeWords, numberWords, withUnit } from './formatting.ts';
 import { LightElement, type Stop } from './light-element.ts';
 
 /** The axes of a curve. */
@@ -84,7 +84,7 @@ export class Chart extends LightElement {
 
   #valueWords(value: number): string {
     if (this.scale.isStepped) return value === 1 ? text('words.yes') : text('words.no');
-    return `${numberWords(value)} ${this.scale.unit}`.trim();
+    return withUnit(numberWords(value), this.scale.unit);
   }
 
   #point(x: number | undefined): void {

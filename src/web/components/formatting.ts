@@ -80,6 +80,11 @@ export function valueWords(value: Json): string {
     : '';
 }
 
+/** Returns a value in words with its unit, such as `21.5 °C`; without a unit, only the words. */
+export function withUnit(words: string, unit: Json | undefined): string {
+  return typeof unit === 'string' && unit !== '' ? `${words} ${unit}` : words;
+}
+
 /** Returns a value that is one of a list in the words of the page; a value that the page does not know, as the hub names it. */
 function wordOf(value: string): string {
   const key = `values.${value}`;

@@ -3,7 +3,7 @@ import type { TargetWords } from '../../core/devices/call-words.ts';
 import { isJsonObject, type Json, type JsonSchema } from '../../core/json.ts';
 import { escapeAllHidden } from '../../core/untrusted-text.ts';
 import type { ApprovalView, DeviceView } from '../api/hub-types.ts';
-import { capital, humanWords } from '../components/formatting.ts';
+import { capital, humanWords, withUnit } from '../components/formatting.ts';
 import { hasText, languageTag, text } from '../texts/text.ts';
 
 /** An approval request in words for people. */
@@ -66,7 +66,7 @@ export function approvalText(approval: ApprovalView, devices: readonly DeviceVie
     ],
     arguments: Object.entries(approval.params).map(([name, value]) => ({
       name: capital(humanWords(escapeAllHidden(name))),
-      value: withUnit(name, value, schema),
+      value: argumentWords(name, value, schema),
     })),
   };
 }
@@ -118,13 +118,11 @@ export function shareLeft({ created_at: createdAt, expires_at: expiresAt }: Appr
   return wholeMs <= 0 ? 0 : Math.min(1, Math.max(0, (endMs - nowMs) / wholeMs));
 }
 
-function withUnit(name: string, value: Json, schema: JsonSchema | undefined): string {
+function argumentWords(name: string, value: Json, schema: JsonSchema | undefined): string {
+  if (value === SECRET) return text('approvals.secret');
   const properties = schema?.properties;
   const property = isJsonObject(properties) ? properties[name] : undefined;
-  const unit = isJsonObject(property) ? property['x-unit'] : undefined;
-  if (value === SECRET) return text('approvals.secret');
-  const words = exactWords(value);
-  return typeof unit === 'string' ? `${words} ${unit}` : words;
+  return withUnit(exactWords(value), isJsonObject(property) ? property['x-unit'] : undefined);
 }
 
 /** Returns a value in its exact form, without rounding. A person signs the request, so different values must look different. */

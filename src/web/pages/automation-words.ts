@@ -1,6 +1,6 @@
 import { type Json, type JsonObject, objectOf } from '../../core/json.ts';
 import type { DeviceView, ReadingView } from '../api/hub-types.ts';
-import { humanWords, readingName, valueWords } from '../components/formatting.ts';
+import { humanWords, readingName, valueWords, withUnit } from '../components/formatting.ts';
 import { hasText, languageTag, text } from '../texts/text.ts';
 
 /** An automation in the result of `list_automations`. */
@@ -196,9 +196,9 @@ export function conditionWords(condition: ConditionView, names: HomeNames): stri
 }
 
 function readingConditionWords({ sensor_id: id = '', above, below, equals }: ConditionView, names: HomeNames): string {
-  const { sensor, withUnit } = sensorWords(id, names);
-  if (above !== undefined) return text('automations.if_above', { sensor, value: withUnit(above) });
-  if (below !== undefined) return text('automations.if_below', { sensor, value: withUnit(below) });
+  const { sensor, limit } = sensorWords(id, names);
+  if (above !== undefined) return text('automations.if_above', { sensor, value: limit(above) });
+  if (below !== undefined) return text('automations.if_below', { sensor, value: limit(below) });
   return text('automations.if_equals', { sensor, value: valueWords(equals ?? null) });
 }
 
@@ -246,17 +246,17 @@ function isCompound({ type, conditions = [], days, after, before }: ConditionVie
 }
 
 /** Returns what a sensor is called, and a function that writes its values. */
-function sensorWords(id: string, names: HomeNames): { readonly sensor: string; readonly withUnit: (value: Json) => string } {
+function sensorWords(id: string, names: HomeNames): { readonly sensor: string; readonly limit: (value: Json) => string } {
   const reading = names.reading(id);
   const [device = '', name = ''] = id.split('/');
   const sensor = reading?.title ?? `${names.device(device)} ${readingName(name)}`;
-  return { sensor, withUnit: (value) => `${valueWords(value)}${reading?.unit ? ` ${reading.unit}` : ''}` };
+  return { sensor, limit: (value) => withUnit(valueWords(value), reading?.unit) };
 }
 
 function readingWords({ sensor_id: id = '', above, below, equals }: TriggerView, names: HomeNames): string {
-  const { sensor, withUnit } = sensorWords(id, names);
-  if (above !== undefined) return text('automations.on_above', { sensor, value: withUnit(above) });
-  if (below !== undefined) return text('automations.on_below', { sensor, value: withUnit(below) });
+  const { sensor, limit } = sensorWords(id, names);
+  if (above !== undefined) return text('automations.on_above', { sensor, value: limit(above) });
+  if (below !== undefined) return text('automations.on_below', { sensor, value: limit(below) });
   if (equals !== undefined) return text('automations.on_equals', { sensor, value: valueWords(equals) });
   return text('automations.on_change', { sensor });
 }
@@ -326,8 +326,7 @@ function callWords(step: ActionView, names: HomeNames): string {
 /** Returns the value of a parameter. What a run computes is shown as the expression has it: an object with `expr` alone, as runs take it. */
 function paramWords(value: Json, unit: string | undefined): string {
   const { expr, ...others } = objectOf(value);
-  const words = typeof expr === 'string' && Object.keys(others).length === 0 ? expr : valueWords(value);
-  return unit === undefined ? words : `${words} ${unit}`;
+  return withUnit(typeof expr === 'string' && Object.keys(others).length === 0 ? expr : valueWords(value), unit);
 }
 
 function chooseWords({ options = [], otherwise = [] }: ActionView, names: HomeNames): string {

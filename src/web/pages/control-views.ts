@@ -1,5 +1,5 @@
 import { html, nothing, type TemplateResult } from 'lit';
-import { numberWords } from '../components/formatting.ts';
+import { numberWords, withUnit } from '../components/formatting.ts';
 import { icon } from '../components/icon.ts';
 import { LightElement } from '../components/light-element.ts';
 import { text } from '../texts/text.ts';
@@ -71,16 +71,16 @@ export abstract class ControlsElement extends LightElement {
     const shown = this.draft ?? value;
     return html`<label class="tile-slider"><span class="hidden">${label}</span>
       <input class="slider" type="range" min=${min} max=${max} .value=${String(shown)} ?disabled=${this.isStill}
-        aria-valuetext="${numberWords(shown)} ${unit}"
+        aria-valuetext=${withUnit(numberWords(shown), unit)}
         @input=${(event: Event) => this.#drag(event)} @change=${() => this.run(set(this.draft ?? value))} />
-      <output class="number">${numberWords(shown)} ${unit}</output></label>`;
+      <output class="number">${withUnit(numberWords(shown), unit)}</output></label>`;
   }
 
   #stepper({ label, value, step, unit, set }: StepperControl): TemplateResult {
     const button = (sign: 1 | -1) => html`<button type="button" class="button icon-only small" ?disabled=${this.isStill}
       aria-label=${text(sign > 0 ? 'tiles.step_up' : 'tiles.step_down', { label })}
       @click=${() => this.run(set(value + sign * step))}>${icon(sign > 0 ? 'plus' : 'minus')}</button>`;
-    return html`<div class="stepper" role="group" aria-label=${label}>${button(-1)}<span class="number">${numberWords(value)} ${unit}</span>${button(1)}</div>`;
+    return html`<div class="stepper" role="group" aria-label=${label}>${button(-1)}<span class="number">${withUnit(numberWords(value), unit)}</span>${button(1)}</div>`;
   }
 
   #buttons({ buttons }: ButtonsControl): TemplateResult {

@@ -6,7 +6,7 @@ import type { App } from '../app.ts';
 import { ageWords, capital, dateTimeWords, readingName, valueWords } from '../components/formatting.ts';
 import { LightElement, type Stop } from '../components/light-element.ts';
 import { text } from '../texts/text.ts';
-import { withUnit } from './device-tile-words.ts';
+import { readingValueWords } from './device-tile-words.ts';
 import {
   curveOf,
   curveWords,
@@ -52,7 +52,7 @@ function readingRow(
   { isShown, show }: { readonly isShown: boolean; readonly show: (name: string) => void },
 ): TemplateResult {
   return html`<li><button type="button" class="reading" aria-pressed=${isShown} @click=${() => show(reading.name)}>
-    <span>${readingName(reading.name)}</span><strong class="number">${withUnit(reading)}</strong>
+    <span>${readingName(reading.name)}</span><strong class="number">${readingValueWords(reading)}</strong>
     <span class="quiet small">${ageWords(reading.at, Date.now())}</span></button></li>`;
 }
 

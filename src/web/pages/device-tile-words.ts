@@ -1,7 +1,7 @@
 import { LOW_BATTERY_PERCENT } from '../../core/devices/device-model.ts';
 import type { Json } from '../../core/json.ts';
 import type { ReadingView } from '../api/hub-types.ts';
-import { capital, numberWords, readingName, valueWords } from '../components/formatting.ts';
+import { capital, numberWords, readingName, valueWords, withUnit } from '../components/formatting.ts';
 import { hasText, type TextKey, text } from '../texts/text.ts';
 import { goalOf } from './device-tile-controls.ts';
 import type { TileSource } from './tile-control.ts';
@@ -60,7 +60,7 @@ export function stateWords({ readings }: TileSource, main: ReadingView | undefin
   if (kind === 'charger') return chargerWords(readings, value);
   if (kind === 'power' && readings.has('energy_exported')) return flowWords(main);
   if (kind === 'switch') return value === 0 ? text('tiles.not_pressed') : text('tiles.pressed');
-  return kind === 'temperature' ? climateWords(readings, main) : withUnit(main);
+  return kind === 'temperature' ? climateWords(readings, main) : readingValueWords(main);
 }
 
 function onOffWords(readings: Readings, isOn: boolean): string {
@@ -68,7 +68,7 @@ function onOffWords(readings: Readings, isOn: boolean): string {
   const more = [readings.get('brightness'), readings.get('volume'), readings.get('power')].find(
     (reading) => typeof reading?.value === 'number',
   );
-  return more ? `${text('tiles.on')} · ${withUnit(more)}` : text('tiles.on');
+  return more ? `${text('tiles.on')} · ${readingValueWords(more)}` : text('tiles.on');
 }
 
 function coverWords(value: Json): string {
@@ -96,14 +96,14 @@ function durationWords(seconds: number): string {
 function chargerWords(readings: Readings, value: Json): string {
   const power = readings.get('power');
   const state = choiceWords(String(value));
-  if (value === 'plugged_in_charging' && typeof power?.value === 'number') return `${state} · ${withUnit(power)}`;
+  if (value === 'plugged_in_charging' && typeof power?.value === 'number') return `${state} · ${readingValueWords(power)}`;
   const isOff = readings.get('supply_state')?.value === 'disabled' && value !== 'not_plugged_in';
   return isOff ? `${state} · ${text('tiles.charging_off')}` : state;
 }
 
 /** Returns the power of a device that also feeds power into the house. Matter counts what comes out of it as negative. */
 function flowWords({ value, unit }: ReadingView): string {
-  const power = `${numberWords(Math.abs(Number(value)))} ${unit}`;
+  const power = withUnit(numberWords(Math.abs(Number(value))), unit);
   if (value === 0) return power;
   return text(Number(value) < 0 ? 'tiles.gives_power' : 'tiles.takes_power', { power });
 }
@@ -111,18 +111,18 @@ function flowWords({ value, unit }: ReadingView): string {
 function climateWords(readings: Readings, main: ReadingView): string {
   const goal = goalOf({ readings });
   const mode = readings.get('mode')?.value;
-  if (mode === 'off') return `${withUnit(main)} · ${text('tiles.off')}`;
-  return goal && mode !== 'fan_only' ? `${withUnit(main)} → ${withUnit(goal)}` : withUnit(main);
+  if (mode === 'off') return `${readingValueWords(main)} · ${text('tiles.off')}`;
+  return goal && mode !== 'fan_only' ? `${readingValueWords(main)} → ${readingValueWords(goal)}` : readingValueWords(main);
 }
 
 /** Returns a reading in words, with its unit. */
-export function withUnit({ kind, value, unit }: Pick<ReadingView, 'kind' | 'value' | 'unit'>): string {
+export function readingValueWords({ kind, value, unit }: Pick<ReadingView, 'kind' | 'value' | 'unit'>): string {
   if (typeof value === 'boolean' && kind in ALARMS) return value ? alarmWords({ kind }) : text('tiles.all_well');
   const words = YES_NO[kind];
   if (typeof value === 'boolean' && words) return text(value ? words[0] : words[1]);
   if (kind === 'alarm' && value === 'normal') return text('tiles.all_well');
   const shown = choiceWords(value);
-  return unit === '' || value === null ? shown : `${shown} ${unit}`;
+  return value === null ? shown : withUnit(shown, unit);
 }
 
 /** Returns a value, such as `seeking_charger` of a list, in the words of the page. */
@@ -168,7 +168,7 @@ function choresOf(readings: Readings): readonly string[] {
 }
 
 function detailWords(reading: ReadingView): string {
-  if (reading.unit === '') return withUnit(reading);
+  if (reading.unit === '') return readingValueWords(reading);
   const key = `tiles.reading_${reading.name}`;
-  return `${hasText(key) ? text(key) : readingName(reading.name)} ${withUnit(reading)}`;
+  return `${hasText(key) ? text(key) : readingName(reading.name)} ${readingValueWords(reading)}`;
 }

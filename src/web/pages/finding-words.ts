@@ -1,7 +1,7 @@
 import { isSwitched } from '../../core/devices/matter-names.ts';
 import { isJsonObject, type Json, type JsonObject, objectOf, objectsOf, textsOf } from '../../core/json.ts';
 import type { DeviceView } from '../api/hub-types.ts';
-import { humanWords, numberWords, readingName, valueWords } from '../components/formatting.ts';
+import { humanWords, numberWords, readingName, valueWords, withUnit } from '../components/formatting.ts';
 import { hasText, languageTag, text } from '../texts/text.ts';
 import { effectWords } from './approval-text.ts';
 import { shortName } from './audit-rows.ts';
@@ -136,8 +136,7 @@ function subjectWords({ kind, name = '' }: JsonObject): string {
 function contentWords({ value, becomes, unit }: JsonObject): string {
   if (becomes === undefined) return text('check.content_changed', { value: readingName(String(value)) });
   if (typeof becomes === 'boolean' && isSwitched(String(value))) return text(becomes ? 'check.content_on' : 'check.content_off');
-  const words = `${readingName(String(value))}: ${valueWords(becomes)}`;
-  return typeof unit === 'string' && unit !== '' ? `${words} ${unit}` : words;
+  return withUnit(`${readingName(String(value))}: ${valueWords(becomes)}`, unit);
 }
 
 function rangeWords(range: Json | undefined): string {

@@ -1,7 +1,7 @@
 import { type HomeState, readingsOf } from '../api/home-store.ts';
 import type { AreaInfo, DeviceView, ReadingView } from '../api/hub-types.ts';
 import { type HomePreferences, inOwnOrder } from '../api/page-preferences.ts';
-import { numberWords } from '../components/formatting.ts';
+import { numberWords, withUnit } from '../components/formatting.ts';
 import { text } from '../texts/text.ts';
 import { type TileModel, tileOf } from './device-tile-model.ts';
 
@@ -178,9 +178,9 @@ function factsOf(devices: readonly HomeDevice[]): readonly string[] {
   const all = devices.filter(isRoomAir).flatMap(({ readings }) => [...readings.values()]);
   const mean = (kind: string): string | undefined => {
     const values = all.filter((reading) => reading.kind === kind && typeof reading.value === 'number');
-    const unit = values[0]?.unit ?? '';
+    const unit = values[0]?.unit;
     const sum = values.reduce((total, { value }) => total + Number(value), 0);
-    return values.length === 0 ? undefined : `${numberWords(Math.round((sum / values.length) * 10) / 10)} ${unit}`;
+    return values.length === 0 ? undefined : withUnit(numberWords(Math.round((sum / values.length) * 10) / 10), unit);
   };
   const lit = devices.filter((one) => isLight(one) && isOn(one)).length;
   const open = all.filter(({ kind, value }) => kind === 'contact' && value === true).length;

@@ -1,6 +1,6 @@
 import type { Json } from '../../core/json.ts';
 import type { ChartPoint } from '../components/chart-geometry.ts';
-import { numberWords } from '../components/formatting.ts';
+import { numberWords, withUnit } from '../components/formatting.ts';
 import { text } from '../texts/text.ts';
 
 /** The time ranges that a person can choose. `every` is the length of the time buckets into which the hub groups the values. */
@@ -77,7 +77,7 @@ export function startOf(curve: readonly ChartPoint[], range: HistoryRange, endMs
 export function curveWords(points: readonly ChartPoint[], unit: string): string {
   const last = points.at(-1);
   if (!last) return text('devices.no_values');
-  const say = (value: number): string => `${numberWords(value)} ${unit}`.trim();
+  const say = (value: number): string => withUnit(numberWords(value), unit);
   const lowest = Math.min(...points.map(({ value, low = value }) => low));
   const highest = Math.max(...points.map(({ value, high = value }) => high));
   return text('devices.curve_words', { lowest: say(lowest), highest: say(highest), mean: say(meanOf(points)) });

@@ -2,7 +2,7 @@ import { deviceElement } from '../../core/devices/action-descriptions.ts';
 import type { ExpectedChange } from '../../core/devices/device-states.ts';
 import type { Json } from '../../core/json.ts';
 import { isChange, putsSomethingBack, type RestoringCall, refusalOf, type UndoPreview } from '../api/undo.ts';
-import { humanWords, readingName, valueWords, whenWords } from '../components/formatting.ts';
+import { humanWords, readingName, valueWords, whenWords, withUnit } from '../components/formatting.ts';
 import { hasText, text } from '../texts/text.ts';
 import { shortName } from './audit-rows.ts';
 
@@ -83,7 +83,7 @@ function valueChange({ name, unit, now, expected }: ExpectedChange): string {
 
 function stateWords(name: string, value: Json, unit: string): string {
   if (name === 'is_on') return text(value === true ? 'undo.on' : 'undo.off');
-  return unit === '' ? valueWords(value) : `${valueWords(value)} ${unit}`;
+  return withUnit(valueWords(value), unit);
 }
 
 function refusalWords({ message, details }: NonNullable<UndoPreview['error']>): string {

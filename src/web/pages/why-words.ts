@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, objectOf, objectsOf } from '../../core/json.ts';
-import { humanWords, momentWords, valueWords, whenWords } from '../components/formatting.ts';
+import { humanWords, momentWords, valueWords, whenWords, withUnit } from '../components/formatting.ts';
 import { hasText, text } from '../texts/text.ts';
 import { type ConditionView, conditionWords, type HomeNames, type TriggerView, triggerWords } from './automation-words.ts';
 
@@ -56,7 +56,7 @@ function reasonValues({ trigger = {}, facts, unit, value }: MomentView, names: H
     what: isJsonObject(trigger) && typeof trigger.type === 'string' ? triggerWords(trigger as unknown as TriggerView, names) : '',
     sensor: String(trigger.sensor_name ?? trigger.sensor_id ?? ''),
     device: String(trigger.device_name ?? trigger.device_id ?? ''),
-    value: shown === undefined ? text('words.unknown') : withUnit(shown, unit ?? facts.unit),
+    value: shown === undefined ? text('words.unknown') : seenValue(shown, unit ?? facts.unit),
     tool: toolWords(facts),
     ...times(facts),
   };
@@ -109,13 +109,13 @@ function unknownWords(condition: string, { problem, age_seconds: age }: JsonObje
 function seenWords({ value, unit, minutes, home }: JsonObject): string | undefined {
   if (typeof minutes === 'number') return sawWords(`${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, '0')}`);
   if (Array.isArray(home)) return home.length === 0 ? text('why.saw_nobody') : text('why.saw_home', { people: home.join(', ') });
-  return value === undefined || value === null ? undefined : sawWords(withUnit(value, unit));
+  return value === undefined || value === null ? undefined : sawWords(seenValue(value, unit));
 }
 
 function sawWords(seen: string): string {
   return text('why.saw', { seen });
 }
 
-function withUnit(value: Json, unit: Json | undefined): string {
-  return typeof value === 'number' && typeof unit === 'string' && unit !== '' ? `${valueWords(value)} ${unit}` : valueWords(value);
+function seenValue(value: Json, unit: Json | undefined): string {
+  return typeof value === 'number' ? withUnit(valueWords(value), unit) : valueWords(value);
 }
