@@ -219,6 +219,31 @@ describe('an approval', () => {
     expect(ran).toMatchObject([{ tool: 'dim', params: { device_id: 'hall-lamp', level: 5 } }]);
   });
 
+  test('that is not for a step costs that step no second plan when people are asked about it', async () => {
+    const { registrar, registry, agree, call } = await makeHome();
+    let plans = 0;
+    const handler = async () => {
+      plans = 0;
+      return { place: 'hall' };
+    };
+    registry.register(makeTool({ name: 'where', permissions: ['sensor:read:hall/place'], handler }));
+    const requires = { permissions: ['device:control:gate'], multi_party: 1 };
+    const gate = makeTool({ name: 'gate', requires, parameters: { type: 'object', properties: { note: { type: 'string' } } } });
+    const innerCalls = () => {
+      plans += 1;
+      return [];
+    };
+    registry.register({ ...gate, innerCalls });
+    registrar.register(record('look', [{ tool: 'where' }, { tool: 'gate', params: { note: { $result: '0/place' } } }]), AGENT);
+    registrar.register(record('evening', [{ tool: 'agent:look' }]), AGENT);
+    await agree('evening');
+    expect(codeOf(await call('evening', {}, AGENT))).toBe('APPROVAL_REQUIRED');
+    const asStep = plans;
+    plans = 0;
+    expect(codeOf(await call('gate', { note: 'hall' }, AGENT))).toBe('APPROVAL_REQUIRED');
+    expect(asStep).toBe(plans);
+  });
+
   test('shows the program with its arguments and what its powers allow, and no secret of the call', async () => {
     const { registrar, approvals, waiting } = await makeHome();
     const input = { type: 'object', properties: { to: { type: 'string' }, key: { type: 'string', 'x-secret': true } } };

@@ -49,10 +49,11 @@ export function applyRules<P extends 'asked' | 'claimed'>(call: AuthorizedCall<P
 export async function requireApproval(call: RuledCall<'claimed'>, context: StageContext): Promise<ApprovedCall> {
   if (personsNeeded(call) === 0) return call as ApprovedCall;
   await awaitStepTools(call, context);
-  const coveredBy = coveringApproval(call, stepsLeftFor(call, context), context);
+  const plan = planOf(call, context);
+  const coveredBy = coveringApproval({ call, plan }, stepsLeftFor(call, context), context);
   if (coveredBy) return { ...call, coveredBy } as ApprovedCall;
   const job = waitingJob(call, context);
-  const request = { ...approvalRequest(call, context), ...(job && { job }) };
+  const request = { ...approvalRequest({ call, plan }), ...(job && { job }) };
   const { approvalId: id, by } = requireApproved(call, await queueFor(call, context).check(request));
   return { ...call, approval: { id, by, callHash: request.callHash }, plan: request.plan } as ApprovedCall;
 }
@@ -61,9 +62,10 @@ export async function requireApproval(call: RuledCall<'claimed'>, context: Stage
 export async function peekApproval(call: RuledCall<'asked'>, context: StageContext): Promise<ApprovableCall> {
   if (personsNeeded(call) === 0) return call as ApprovableCall;
   await awaitStepTools(call, context);
+  const plan = planOf(call, context);
   // The steps of a step are checked too before the step begins.
-  if (coveringApproval(call, withInnerSteps(stepsLeftFor(call, context)), context)) return call as ApprovableCall;
-  requireApproved(call, await queueFor(call, context).peek(approvalRequest(call, context)));
+  if (coveringApproval({ call, plan }, withInnerSteps(stepsLeftFor(call, context)), context)) return call as ApprovableCall;
+  requireApproved(call, await queueFor(call, context).peek(approvalRequest({ call, plan })));
   return call as ApprovableCall;
 }
 
@@ -81,8 +83,11 @@ export function computeApprovalNeed(call: RoutableCall, context: StageContext): 
  */
 export function confirmRules(call: ReauthorizedCall, context: StageContext): ConfirmedCall {
   if (riskOf(call) === 'dangerous') requireKnownTime(call, context);
-  requireApprovedPlan(call, context);
-  const step = plannedStep(call, context);
+  const left = stepsToTake(call, context);
+  // What a call would do may have changed since its approval, so its plan is made again.
+  const now = call.approval || left ? planOf(call, context) : undefined;
+  if (now) requireApprovedPlan(call, now);
+  const step = now && left && plannedStep({ call, now, left });
   const plan = call.plan ?? step;
   const verdict = judgeByRules(call, context);
   if (verdict.kind !== 'approve' || ((call.approval ?? call.coveredBy)?.by.length ?? 0) >= verdict.persons)
@@ -93,17 +98,20 @@ export function confirmRules(call: ReauthorizedCall, context: StageContext): Con
 }
 
 /** Throws CONFLICT if a program or a step has changed since people approved the call. */
-function requireApprovedPlan(call: ReauthorizedCall, context: StageContext): void {
-  if (!call.approval || call.approval.callHash === approvalHash(planOf(call, context))) return;
+function requireApprovedPlan(call: ReauthorizedCall, now: PlannedCall): void {
+  if (!call.approval || call.approval.callHash === approvalHash(now)) return;
   throw new AtmoError('CONFLICT', `What ${call.tool.id} runs has changed since people approved it; nothing was done, call it again`);
 }
 
-/** Returns the step of the approved plan that this call runs; undefined without such a plan. Throws CONFLICT if no unused step matches. */
-function plannedStep(call: ReauthorizedCall, context: StageContext): PlannedCall | undefined {
-  const { running, request } = call;
-  const left = request.within && context.stepsLeft.get(request.within);
-  if (!left) return undefined;
-  const now = planOf(call, context);
+interface StepToTake {
+  readonly call: ReauthorizedCall;
+  readonly now: PlannedCall;
+  readonly left: ApprovedStep[];
+}
+
+/** Returns the step of the approved plan that this call runs. Throws CONFLICT if no unused step matches. */
+function plannedStep({ call, now, left }: StepToTake): PlannedCall {
+  const { running } = call;
   const step = running.step ?? takeStep(left, (one) => isPlannedStep(one.now, now) && (!call.coveredBy || isSeen(one)));
   if (step && isPlannedStep(step.now, now)) {
     running.step = step;
@@ -122,24 +130,38 @@ function isSeen({ seen }: ApprovedStep): boolean {
   return seen.open !== true;
 }
 
+/** A call with its plan at this moment. */
+interface PlannedStage {
+  readonly call: RuledCall;
+  readonly plan: PlannedCall;
+}
+
 /**
  * Returns the approval of the outer call if it is for this step too: people saw the step with these arguments, they are enough for it, and all of
  * them may still approve. Throws PERMISSION_DENIED if the step is dangerous and the time is not trusted.
  */
-function coveringApproval(call: RuledCall, steps: readonly ApprovedStep[], context: StageContext): CoveringApproval | undefined {
+function coveringApproval(
+  { call, plan }: PlannedStage,
+  steps: readonly ApprovedStep[],
+  context: StageContext,
+): CoveringApproval | undefined {
   const outer = outerApproval(call, context);
   // Another hub asks for approvals of its tools itself.
   if (!outer || isElsewhere(call) || outer.by.length < personsNeeded(call)) return undefined;
-  const now = planOf(call, context);
-  if (!steps.some((step) => isSeen(step) && isPlannedStep(step.now, now))) return undefined;
+  if (!steps.some((step) => isSeen(step) && isPlannedStep(step.now, plan))) return undefined;
   if (riskOf(call) === 'dangerous') requireKnownTime(call, context);
   const still = context.approvals.stillApprovedBy(outer.id, call.request.principal);
   return outer.by.every((person) => still.includes(person)) ? outer : undefined;
 }
 
 /** Returns the approved steps of the outer call that have not started yet. */
-function stepsLeftFor({ request: { within } }: CallFacts, context: StageContext): readonly ApprovedStep[] {
-  return (within && context.stepsLeft.get(within)) ?? [];
+function stepsLeftFor(call: CallFacts, context: StageContext): readonly ApprovedStep[] {
+  return stepsToTake(call, context) ?? [];
+}
+
+/** Returns the list from which a call takes its step; undefined if it is not a step of a call with a plan. */
+function stepsToTake({ request: { within } }: CallFacts, context: StageContext): ApprovedStep[] | undefined {
+  return within && context.stepsLeft.get(within);
 }
 
 function withInnerSteps(steps: readonly ApprovedStep[]): readonly ApprovedStep[] {
@@ -274,9 +296,8 @@ function requireKnownTime(call: RuledCall, { time }: StageContext): void {
   );
 }
 
-function approvalRequest(call: RuledCall, context: StageContext): ApprovalRequest {
+function approvalRequest({ call, plan }: PlannedStage): ApprovalRequest {
   const { metadata, parameters } = call.tool.definition;
-  const plan = planOf(call, context);
   return {
     principal: call.request.principal,
     toolId: call.tool.id,
