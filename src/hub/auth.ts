@@ -239,14 +239,14 @@ async function openTokens(
   const { hubId } = hub;
   const meshId = () => mesh.meshId();
   const issuers = trustedIssuers({ hub, mesh });
-  const revocations = new RevocationList({ hub, issuers, store, clock, time, logger });
+  const records = new TokenRecords({ store, time }, hubId);
+  const revocations = new RevocationList({ hub, issuers, records, store, clock, time, logger });
   await stack.start(revocations);
   const replays = new ReplayCache({ store, time });
   await stack.start(replays);
   const verifier = new TokenVerifier({ issuers, revocations, time, onIssuedAt: (ms) => time.observeIssuedAt(ms) }, { hubId, meshId });
   const owner = new OwnerAuthenticator(identity.credential);
   const granted = new GrantedTokens();
-  const records = new TokenRecords({ store, time }, hubId);
   const isApplication = (agentId: string) => isAgentOfClient(store, agentId);
   const parts = {
     verifier,

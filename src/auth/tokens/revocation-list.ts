@@ -43,6 +43,13 @@ interface Revocation {
 interface RevocationCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'store' | 'time'> {
   readonly hub: { readonly hubId: string; readonly privateKey: KeyObject };
   readonly issuers: TrustedIssuers;
+  readonly records: RevokedRecords;
+}
+
+/** Port: the records of the tokens that this hub issued. */
+export interface RevokedRecords {
+  /** Stores in the record of a token that the token is revoked. Does nothing if it says so, or if there is none. Throws STORAGE_FAILED. */
+  end(tokenId: string): void;
 }
 
 /**
@@ -80,6 +87,12 @@ export class RevocationList implements Service {
       }
     }
     this.#deleteEnded();
+    // A crash may have come between a revocation and the record of its token.
+    for (const key of this.#statements.keys())
+      attemptWrite(
+        () => this.#endRecord(key),
+        () => this.#planWrite(key),
+      );
   }
 
   /**
@@ -126,11 +139,6 @@ export class RevocationList implements Service {
     });
   }
 
-  /** Returns whether this hub has revoked a token, and the revocation is on the disk. */
-  hasStored(tokenId: string): boolean {
-    return this.#isWritten({ issuer: this.#ports.hub.hubId, tokenId });
-  }
-
   /** Calls `listener` for each new statement, even if its signer may not revoke the token. Returns a function that unsubscribes. */
   onRevoked(listener: (tokenId: string, issuer: string) => void): () => void {
     this.#listeners.add(listener);
@@ -172,17 +180,31 @@ export class RevocationList implements Service {
     return true;
   }
 
-  /** Writes a statement. Throws STORAGE_FAILED if the disk refuses; the hub tries again later. */
+  /**
+   * Writes a statement, and then the end into the record of the token: before the revocation is stored the record must not say so, since nobody
+   * would revoke the token again. Throws STORAGE_FAILED if the disk refuses; the hub tries again later.
+   */
   #write(key: string): void {
     const statement = this.#statements.get(key);
     try {
       // No time to live is set: the store measures it by the machine's clock, and a wrong clock could end a revocation too early.
       if (statement) this.#ports.store.set(SPACE, key, Buffer.from(statement).toString('base64url'));
+      this.#endRecord(key);
       this.#unwritten.delete(key);
     } catch (error) {
-      this.#cancelWrite ??= this.#ports.clock.after(WRITE_AGAIN_MS, () => this.#writeAgain());
+      this.#planWrite(key);
       throw error;
     }
+  }
+
+  /** Ends the record of a token that this hub revoked. The keys of statements by other hubs are no ids of tokens. */
+  #endRecord(key: string): void {
+    if (TOKEN_ID.test(key)) this.#ports.records.end(key);
+  }
+
+  #planWrite(key: string): void {
+    this.#unwritten.add(key);
+    this.#cancelWrite ??= this.#ports.clock.after(WRITE_AGAIN_MS, () => this.#writeAgain());
   }
 
   #writeAgain(): void {

@@ -14,10 +14,9 @@ import {
 import { isoTime, type TrustedTime } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
-import { attemptWrite } from '../../core/files/file-system.ts';
 import { isJsonObject, type Json, type JsonObject, present } from '../../core/json.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
-import type { RevocationList } from './revocation-list.ts';
+import type { RevocationList, RevokedRecords } from './revocation-list.ts';
 import { MAX_TOKEN_BYTES, MAX_TOKEN_DEPTH, signChild, signRoot, TokenSeal, tokenBytes, tokenText } from './token-chain.ts';
 import { checkTokenRequest, excessOf, MAX_TTL_MS, type TokenClaims } from './token-claims.ts';
 import type { TokenVerifier, VerifiedToken } from './token-verifier.ts';
@@ -98,7 +97,6 @@ export class TokenIssuer implements TokenAuthority {
       return this.#ports.revocations.revoke(tokenId, record?.expiresAtMs ?? this.#ports.time.now() + MAX_TTL_MS);
     } finally {
       stop();
-      if (record) this.#ended(record);
       // The token has ended also where the disk refuses to write that.
       if (isNew) this.#ports.events.emit('token.revoked', tokenId, record ? { agent_id: record.agentId } : {});
     }
@@ -112,24 +110,11 @@ export class TokenIssuer implements TokenAuthority {
   }
 
   find(tokenId: string): TokenRecord | undefined {
-    const record = this.#ports.records.get(tokenId);
-    return record && this.#ended(record);
+    return this.#ports.records.get(tokenId);
   }
 
   list(): readonly TokenRecord[] {
-    return this.#ports.records.list().map((record) => this.#ended(record));
-  }
-
-  /**
-   * Returns a record with the end of its token if the revocation is stored. A crash, or a disk that refused the revocation for a time, may have kept
-   * that from the record. Before the revocation is stored the record must not say so, since nobody would revoke the token again.
-   */
-  #ended(record: TokenRecord): TokenRecord {
-    const { records, revocations, time } = this.#ports;
-    if (record.revokedAtMs !== undefined || !revocations.hasStored(record.id)) return record;
-    const ended = { ...record, revokedAtMs: time.now() };
-    attemptWrite(() => records.save(ended));
-    return ended;
+    return this.#ports.records.list();
   }
 
   #requireOwnName(agentId: string): void {
@@ -237,7 +222,7 @@ const MAX_OF_FAMILY = 256;
 type RecordsPorts = { readonly store: KeyValueStore; readonly time: TrustedTime };
 
 /** The records of the tokens that this hub issued, without the tokens' texts. A record is kept until 30 days after the token's end. */
-export class TokenRecords {
+export class TokenRecords implements RevokedRecords {
   readonly #ports: RecordsPorts;
   readonly #hubId: string;
 
@@ -253,6 +238,11 @@ export class TokenRecords {
     const ttlMs = Math.max(1, record.expiresAtMs + keptMs - this.#ports.time.now());
     this.#ports.store.set(SPACE, record.id, { ...record, hub: this.#hubId }, { ttlMs });
     if (record.parent !== undefined) this.#deleteSurplus(record);
+  }
+
+  end(tokenId: string): void {
+    const record = this.get(tokenId);
+    if (record && record.revokedAtMs === undefined) this.save({ ...record, revokedAtMs: this.#ports.time.now() });
   }
 
   /** If there are too many records, deletes the oldest records of expired or revoked tokens. Their revocations remain in force. */

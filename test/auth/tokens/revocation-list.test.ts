@@ -15,6 +15,8 @@ const HOUR_MS = 3_600_000;
 /** A token of the hub of the list, whose statements all count. */
 const tokenOf = (...chain: readonly string[]) => ({ chain, keys: [], issuer: 'hub-x' });
 
+const NO_RECORDS = { end: () => {} };
+
 describe('the revocation list', () => {
   test('says once that a token ended, and tells whoever listens', async () => {
     const { revocations, clock } = await tokenServices();
@@ -55,7 +57,7 @@ describe('the revocation list', () => {
     const trusted = { isTrusted: false, nowMs: Date.UTC(2026, 0, 1) };
     const time = { now: () => trusted.nowMs, isTrusted: () => trusted.isTrusted };
     const { hub, issuers } = await tokenServices();
-    const parts = { hub, issuers, store, clock: machine, time, logger: silentLogger };
+    const parts = { hub, issuers, records: NO_RECORDS, store, clock: machine, time, logger: silentLogger };
     const before = new RevocationList(parts);
     before.revoke(ID, trusted.nowMs + HOUR_MS);
     // The network tells the time: the machine's clock jumps by 56 years.
@@ -70,7 +72,7 @@ describe('the revocation list', () => {
     const { hub, issuers, store } = await tokenServices();
     const clock = { isTrusted: true, nowMs: Date.UTC(2026, 0, 1) };
     const time = { now: () => clock.nowMs, isTrusted: () => clock.isTrusted };
-    const list = new RevocationList({ hub, issuers, store, clock: new ManualClock(), time, logger: silentLogger });
+    const list = new RevocationList({ hub, issuers, records: NO_RECORDS, store, clock: new ManualClock(), time, logger: silentLogger });
     list.revoke(ID, clock.nowMs + HOUR_MS);
     Object.assign(clock, { isTrusted: false, nowMs: clock.nowMs + 24 * HOUR_MS });
     list.revoke('ff'.repeat(16), clock.nowMs + HOUR_MS);
@@ -80,7 +82,7 @@ describe('the revocation list', () => {
   test('what cannot be written has ended all the same, and goes on to others; said again, it is written', async () => {
     const { store, hub, issuers, time, clock } = await tokenServices();
     const set = store.set.bind(store);
-    const revocations = new RevocationList({ hub, issuers, store, clock, time, logger: silentLogger });
+    const revocations = new RevocationList({ hub, issuers, records: NO_RECORDS, store, clock, time, logger: silentLogger });
     const heard: string[] = [];
     revocations.onRevoked((id) => heard.push(id));
     store.set = () => {
@@ -99,7 +101,7 @@ describe('the revocation list', () => {
     const { hub, issuers, store } = await tokenServices();
     const clock = { isTrusted: false, nowMs: Date.UTC(2099, 0, 1) };
     const time = { now: () => clock.nowMs, isTrusted: () => clock.isTrusted };
-    const list = new RevocationList({ hub, issuers, store, clock: new ManualClock(), time, logger: silentLogger });
+    const list = new RevocationList({ hub, issuers, records: NO_RECORDS, store, clock: new ManualClock(), time, logger: silentLogger });
     expect(list.revoke(ID, Date.UTC(2026, 6, 1))).toBe(true);
     Object.assign(clock, { isTrusted: true, nowMs: Date.UTC(2026, 0, 1) });
     expect(list.firstRevoked(tokenOf(ID))).toBe(ID);
@@ -108,7 +110,7 @@ describe('the revocation list', () => {
   test('what the disk refused is written at the end of the hub, if the disk takes it then', async () => {
     const { store, hub, issuers, time, clock } = await tokenServices();
     const set = store.set.bind(store);
-    const revocations = new RevocationList({ hub, issuers, store, clock, time, logger: silentLogger });
+    const revocations = new RevocationList({ hub, issuers, records: NO_RECORDS, store, clock, time, logger: silentLogger });
     store.set = () => {
       throw new AtmoError('STORAGE_FAILED', 'disk full');
     };
@@ -143,7 +145,7 @@ describe('the revocation list', () => {
   test('what the disk refused is written as soon as it takes writes again', async () => {
     const { store, hub, issuers, time, clock } = await tokenServices();
     const set = store.set.bind(store);
-    const revocations = new RevocationList({ hub, issuers, store, clock, time, logger: silentLogger });
+    const revocations = new RevocationList({ hub, issuers, records: NO_RECORDS, store, clock, time, logger: silentLogger });
     store.set = () => {
       throw new AtmoError('STORAGE_FAILED', 'disk full');
     };

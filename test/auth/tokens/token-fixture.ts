@@ -40,11 +40,11 @@ export async function tokenServices(options: FixtureOptions = {}) {
   const events = new EventBus('test', clock);
   const heard: HubEvent[] = [];
   events.listen((event) => heard.push(event));
-  const revocations = new RevocationList({ hub, issuers, store, clock, time, logger: silentLogger });
+  const records = new TokenRecords({ store, time }, hub.hubId);
+  const revocations = new RevocationList({ hub, issuers, records, store, clock, time, logger: silentLogger });
   await revocations.start();
   const mesh = { meshId: () => options.meshId };
   const verifier = new TokenVerifier({ issuers, revocations, time, onIssuedAt: () => {} }, { hubId: hub.hubId, ...mesh });
-  const records = new TokenRecords({ store, time }, hub.hubId);
   const isApplication = (agentId: string) => isAgentOfClient(store, agentId);
   const issuer = new TokenIssuer({ hub, verifier, revocations, records, isApplication, time, events }, mesh);
   const nowSeconds = () => Math.floor(clock.now() / 1000);

@@ -216,10 +216,38 @@ describe('what the hub remembers of its tokens', () => {
 
   test('a token whose record a crash did not reach after its revocation is listed as revoked', async () => {
     const first = await tokenServices();
-    const id = first.issuer.issue(request(), OWNER).principal.token?.id ?? '';
-    first.revocations.revoke(id, first.clock.now() + HOUR_MS);
-    const { issuer } = await tokenServices(first);
-    expect(issuer.find(id)?.revokedAtMs).toBe(first.clock.now());
+    const { store, issuer, clock } = first;
+    const id = issuer.issue(request(), OWNER).principal.token?.id ?? '';
+    const set = store.set.bind(store);
+    store.set = (space, ...rest) => {
+      if (space === 'access.tokens') throw new AtmoError('STORAGE_FAILED', 'the power failed');
+      set(space, ...rest);
+    };
+    expect(refusalOf(() => issuer.revoke(id))?.code).toBe('STORAGE_FAILED');
+    expect(store.entries('access.revocations')).toHaveLength(1);
+    // The disk refuses the record once more at the start; the hub tries again.
+    const after = await tokenServices(first);
+    expect(after.records.get(id)?.revokedAtMs).toBeUndefined();
+    store.set = set;
+    clock.advance(30_000);
+    expect(after.records.get(id)?.revokedAtMs).toBe(clock.now());
+  });
+
+  test('a look at records writes nothing, whatever was revoked', async () => {
+    const first = await tokenServices();
+    const ids = [1, 2].map(() => first.issuer.issue(request(), OWNER).principal.token?.id ?? '');
+    for (const id of ids) first.revocations.revoke(id, first.clock.now() + HOUR_MS);
+    const { issuer, store, clock } = await tokenServices(first);
+    let writes = 0;
+    const set = store.set.bind(store);
+    store.set = (...given) => {
+      writes += 1;
+      set(...given);
+    };
+    expect([issuer.list(), ids.map((id) => issuer.find(id))].flat().map((record) => record?.revokedAtMs)).toEqual(
+      new Array(4).fill(clock.now()),
+    );
+    expect(writes).toBe(0);
   });
 
   test('a token that this hub did not make can be revoked by its id', async () => {
