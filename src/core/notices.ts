@@ -107,8 +107,8 @@ export interface PeopleReach {
   waysOf(person: string, urgency: Urgency): readonly PersonWay[];
   /**
    * Sends a message to one address of a way and resolves when the provider has accepted it. Rejects with SERVICE_UNAVAILABLE or RATE_LIMITED
-   * (not delivered), SERVICE_REFUSED (never delivered), NOT_FOUND (the address is not there any more), OUTCOME_UNKNOWN, or the signal's
-   * reason.
+   * (not delivered, or a repeat with the same id replaces it), SERVICE_REFUSED (never delivered), NOT_FOUND (the address is not there any
+   * more), OUTCOME_UNKNOWN, or the signal's reason.
    */
   send(address: string, message: NoticeMessage, signal: AbortSignal): Promise<string>;
 }

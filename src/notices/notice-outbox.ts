@@ -51,8 +51,8 @@ interface OutboxCollaborators extends Pick<HubContext, 'clock' | 'store' | 'logg
 }
 
 /**
- * Sends notices to persons and keeps each delivery on the disk until it has an outcome, so that no notice is lost by a crash. A message is
- * repeated only if the process ended between sending it and storing its outcome, and then it has the same id.
+ * Sends notices to persons and keeps each delivery on the disk until it has an outcome, so that no notice is lost by a crash. A message that
+ * may have arrived is repeated only if the process ended between sending it and storing its outcome, and then it has the same id.
  */
 export class NoticeOutbox implements Service {
   readonly #collaborators: OutboxCollaborators;
