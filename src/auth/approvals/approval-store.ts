@@ -161,6 +161,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
       state === undefined || (record.state === 'open' ? state === 'pending' || state === 'approved' : record.state === state);
     return this.#records
       .all()
+      .map((record) => this.#byClock(record))
       .filter(mayBeIn)
       .map((record) => this.#owned(record, approvers))
       .filter(({ view }) => state === undefined || view.state === state)
@@ -170,7 +171,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
   get(approvalId: string): OwnedApproval | undefined {
     this.#closeOld();
     const record = this.#records.get(approvalId);
-    return record && this.#owned(record);
+    return record && this.#owned(this.#byClock(record));
   }
 
   async decide(decision: SignedDecision): Promise<ApprovalView> {
@@ -360,17 +361,21 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     return record.hub !== this.#hubId || this.#records.remainingMs(record) <= 0 || this.#collaborators.standing.isHourRemoved(record.id);
   }
 
+  /** Returns the record with the state that it has by now. The stored state is older if the disk has refused to close the request. */
+  #byClock(record: ApprovalRecord): ApprovalRecord {
+    if (record.state !== 'open' || !this.#isDue(record)) return record;
+    return { ...record, state: this.#collaborators.standing.isHourRemoved(record.id) ? 'withdrawn' : 'expired' };
+  }
+
   /** Closes expired requests permanently, so that a clock that is set back does not reopen them, and those whose hour was removed. */
   #closeOld(): void {
     const old = this.#records.all().filter((record) => record.state === 'open' && this.#isDue(record));
     const wasRefused = this.#isCloseRefused;
     this.#isCloseRefused = false;
     try {
-      for (const record of old) {
-        const isRemoved = this.#collaborators.standing.isHourRemoved(record.id);
-        const closed: ApprovalRecord = { ...record, state: isRemoved ? 'withdrawn' : 'expired' };
+      for (const closed of old.map((record) => this.#byClock(record))) {
         this.#records.save(closed);
-        void (isRemoved ? this.#notifier.withdrawn(closed) : this.#notifier.expired(closed));
+        void (closed.state === 'withdrawn' ? this.#notifier.withdrawn(closed) : this.#notifier.expired(closed));
       }
     } catch {
       // The request has ended anyway. The next use of the queue, or the timer, tries again to close it.

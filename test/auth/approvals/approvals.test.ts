@@ -151,6 +151,19 @@ test('a request that the disk does not let end is logged once, and again only af
   warn.mockRestore();
 });
 
+test('a request whose time is over is listed as expired, also while the disk refuses to close it', async () => {
+  const { clock, store, file, queue, viewOf } = await makeApprovals();
+  const { approval_id: id } = await file();
+  const idsIn = (state: 'pending' | 'expired') => queue.list(state).map(({ view }) => view.approval_id);
+  const refused = vi.spyOn(store, 'set').mockImplementation(() => {
+    throw new AtmoError('STORAGE_FAILED', 'The disk is full');
+  });
+  expect([viewOf(id).state, idsIn('pending'), idsIn('expired')]).toEqual(['pending', [id], []]);
+  clock.advance(3_600_000);
+  expect([viewOf(id).state, idsIn('pending'), idsIn('expired')]).toEqual(['expired', [], [id]]);
+  refused.mockRestore();
+});
+
 describe('on a real disk', () => {
   test('what was asked, given, used and denied is there after each reopening', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'atmo-approvals-'));
