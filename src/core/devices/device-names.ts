@@ -49,10 +49,7 @@ export function typeSlug(type: string): string {
 
 /** Returns a Matter device type in the form that hubs announce to each other: `dimmable_light` for `DimmableLight`. */
 export function announcedType(deviceType = 'unknown'): string {
-  return deviceType
-    .replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_')
-    .toLowerCase()
-    .slice(0, 64);
+  return typeSlug(deviceType).replaceAll('-', '_').slice(0, 64);
 }
 
 /** Returns the Matter device type that a hub has announced: `DimmableLight` for `dimmable_light`. */
