@@ -123,7 +123,7 @@ export class SimulatedHousehold {
     const used = new Set(this.#calls.map(({ percent }) => percent));
     let percent = 1 + this.#draw.index(100);
     while (used.has(percent)) percent = 1 + this.#draw.index(100);
-    const call: LampCall = { lamp, percent, trace: this.#draw.hex(16), timeoutMs: TIMEOUT_MS, sent: new Set(), undos: [] };
+    const call: LampCall = { lamp, percent, trace: this.#draw.hex(16), timeoutMs: TIMEOUT_MS, sent: new Set() };
     this.#calls.push(call);
     if (this.#calls.length > REMEMBERED_CALLS) this.#calls.shift();
     const tool = `matter:${lamp.device.id.replaceAll('-', '_')}_set_brightness`;
@@ -135,7 +135,6 @@ export class SimulatedHousehold {
 
   async #undo(call: LampCall): Promise<void> {
     const undo: Undo = { call, trace: this.#draw.hex(16), timeoutMs: TIMEOUT_MS, sent: new Set() };
-    call.undos.push(undo);
     const answer = await this.#ask(undo, 'hub:undo', { trace_id: call.trace });
     undo.answer = answer?.body;
     undo.answeredMs = this.#world.queue.nowMs;

@@ -12,7 +12,6 @@ const dimmed = (percent: number): LampCall => ({
   timeoutMs: 20_000,
   arrivedMs: 1_000,
   sent: new Set(),
-  undos: [],
 });
 const undone = (call: LampCall): Undo => ({ call, trace: 'b', timeoutMs: 20_000, arrivedMs: 5_000, sent: new Set() });
 
@@ -49,14 +48,14 @@ describe('the check of an undo', () => {
   const CHANGED_AT_MS = 3_000;
 
   /** A lamp that was dimmed, changed by something, and put back by an undo at 60 s. */
-  function story(change: (lamp: SimulatedLamp, call: LampCall) => void): Undo {
+  function story(change: (lamp: SimulatedLamp) => void): Undo {
     const clock = { nowMs: 1_500 };
     const own = new SimulatedLamp('desk-lamp', () => clock.nowMs);
     const before = own.state;
     const call = { ...dimmed(40), lamp: own };
     own.obey('LevelControl', 'MoveToLevelWithOnOff', { level: 102, transitionTime: 0 });
     clock.nowMs = CHANGED_AT_MS;
-    change(own, call);
+    change(own);
     clock.nowMs = 60_100;
     own.obey('LevelControl', 'MoveToLevelWithOnOff', { level: before['LevelControl/CurrentLevel'] ?? 0, transitionTime: 0 });
     own.obey('OnOff', 'Off', {});
@@ -69,10 +68,14 @@ describe('the check of an undo', () => {
   });
 
   test('lets one go on where an earlier one was interrupted', () => {
+    checkUndo(story((own) => own.obey('LevelControl', 'MoveToLevelWithOnOff', { level: 127, transitionTime: 0 })));
+  });
+
+  test('lets one put back what shows again what the call left, in whole percent', () => {
     checkUndo(
-      story((own, call) => {
-        call.undos.push({ ...undone(call), arrivedMs: CHANGED_AT_MS });
-        own.obey('LevelControl', 'MoveToLevelWithOnOff', { level: 127, transitionTime: 0 });
+      story((own) => {
+        own.turn({ 'LevelControl/CurrentLevel': 9 });
+        own.turn({ 'LevelControl/CurrentLevel': 101 });
       }),
     );
   });

@@ -20,8 +20,6 @@ export interface LampCall extends Asked {
   answeredMs?: number;
   /** Body of the answer; undefined if none came. */
   answer?: ReturnType<typeof JSON.parse>;
-  /** The calls that undo it, also those whose answer never came. */
-  readonly undos: Undo[];
   /** Whether an answer said that it was undone. */
   isUndone?: boolean;
 }
@@ -82,10 +80,11 @@ export function checkUndo(undo: Undo): void {
   if (!own) fail('only what happened is undone', undo, `${call.lamp.device.id} never got the command`);
   const index = changes.indexOf(own);
   // What somebody changes before the answer counts for the hub as what the call has left.
-  const endedMs = call.answeredMs ?? own.atMs;
-  const since = changes.slice(index + 1).filter(({ atMs }) => atMs > endedMs && atMs < arrivedMs - REPORTED_MS);
-  const foreign = since.find((change) => !isSame(change.after, own.after) && !call.undos.some((one) => mayBeBy(change, one)));
-  if (foreign) fail('an undo changes nothing that was changed since', undo, `${foreign.by} had changed it at ${foreign.atMs} ms`);
+  const left = [own.after, ...statesBetween(call.lamp, own.atMs, call.answeredMs ?? own.atMs)];
+  // A hub may not know yet what a hand did just before the undo.
+  const known = statesBetween(call.lamp, arrivedMs - REPORTED_MS, arrivedMs);
+  if (!known.some((state) => isAsLeft(state, { before: own.before, left })))
+    fail('an undo changes nothing that was changed since', undo, `${call.lamp.device.id} showed ${JSON.stringify(known)} at last`);
   const before = changes[index - 1];
   // A hub may not know yet what a hand did just before the call.
   if (before && own.atMs - before.atMs < REPORTED_MS) return;
@@ -93,9 +92,19 @@ export function checkUndo(undo: Undo): void {
   if (!isBack) fail('an undo puts back what was before', undo, `${JSON.stringify(own.before)} was before`);
 }
 
-/** Returns whether an undo may have made a change. One that was interrupted has put back a part, and the next one goes on. */
-function mayBeBy({ atMs, by }: LampChange, { arrivedMs = Number.POSITIVE_INFINITY, timeoutMs }: Undo): boolean {
-  return by !== 'hand' && arrivedMs <= atMs && atMs <= arrivedMs + timeoutMs + REPORTED_MS;
+/**
+ * Returns whether each value is as a call left it, in the whole percent in which it was asked for, or as it was before, as after an undo that was
+ * interrupted. Nobody can see that a lamp showed something else meanwhile.
+ */
+function isAsLeft(state: LampState, { before, left }: { readonly before: LampState; readonly left: readonly LampState[] }): boolean {
+  return Object.keys(state).every(
+    (key) => state[key] === before[key] || left.some((own) => shownOf(state, key) === shownOf(own, key)),
+  );
+}
+
+/** A value as people read it. */
+function shownOf(state: LampState, key: string): boolean | number | undefined {
+  return key === 'LevelControl/CurrentLevel' ? percentOf(state) : state[key];
 }
 
 /** The changes of the lamp by the command of a call. */
