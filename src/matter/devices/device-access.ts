@@ -157,8 +157,12 @@ export class MatterDeviceAccess implements Pick<DeviceAccess, 'cached' | 'read' 
       cluster: resolved.cluster.shape.id,
       attribute: attribute.id,
     }));
-    const call = this.#call({ node }, `Reading ${names} of ${items[0]?.path.device}`, { signal });
-    const values = await this.#reported(node, this.#parts.interactions.read(call, targets, entries));
+    const { interactions, reports } = this.#parts;
+    const read = (own: AbortSignal) => {
+      const call = this.#call({ node }, `Reading ${names} of ${items[0]?.path.device}`, { signal: own });
+      return this.#reported(node, interactions.read(call, targets, entries));
+    };
+    const { values } = await reports.latest(node.link, read, signal);
     return items.map((item, index) => {
       if (values[index] === undefined)
         throw new AtmoError('NOT_SUPPORTED', `The device did not answer for ${item.path.cluster}.${item.path.attribute}`);

@@ -18,7 +18,7 @@ import { ConcurrencyLimiter } from '../../core/concurrency-limiter.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { present } from '../../core/json.ts';
 import type { PeerLink } from './peer-link.ts';
-import type { CommandAnswer } from './read-back.ts';
+import { type CommandAnswer, type DataVersions, keyOfCluster, type ReadAnswer } from './read-back.ts';
 
 interface AttributeTarget {
   readonly endpoint: number;
@@ -76,8 +76,8 @@ export class DeviceInteractions {
     this.#clock = clock;
   }
 
-  /** Reads attributes in one interaction; returns their values in the order of the targets. */
-  read(call: InteractionCall, targets: readonly AttributeTarget[], entries: FabricEntries): Promise<readonly unknown[]> {
+  /** Reads attributes in one interaction; returns their values in the order of the targets, and the versions of their clusters. */
+  read(call: InteractionCall, targets: readonly AttributeTarget[], entries: FabricEntries): Promise<ReadAnswer> {
     return this.#run(call, { isRead: true }, async (signal, onSend) => {
       const attributes = targets.map(({ endpoint, cluster, attribute }) => ({
         endpointId: endpoint as EndpointNumber,
@@ -86,6 +86,7 @@ export class DeviceInteractions {
       }));
       const request = { ...Read({ fabricFilter: entries === 'ours', attributes }), includeKnownVersions: true };
       const values = new Map<string, unknown>();
+      const versions: DataVersions = new Map();
       onSend();
       for await (const chunk of call.node.interaction.read(request, { abort: signal } as never)) {
         for await (const report of chunk) {
@@ -93,10 +94,11 @@ export class DeviceInteractions {
           if (report.kind !== 'attr-value') continue;
           const { endpointId, clusterId, attributeId } = report.path;
           values.set(keyOf({ endpoint: endpointId, cluster: clusterId, attribute: attributeId }), report.value);
+          versions.set(keyOfCluster({ endpoint: endpointId, cluster: clusterId }), report.version);
         }
       }
       signal.throwIfAborted();
-      return targets.map((target) => values.get(keyOf(target)));
+      return { values: targets.map((target) => values.get(keyOf(target))), versions };
     });
   }
 

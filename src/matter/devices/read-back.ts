@@ -2,7 +2,7 @@ import '../matter-platform.ts';
 import type { InteractionServer } from '@matter/main/node';
 import { InputChunk, type Message, type MessageExchange, type ProtocolHandler } from '@matter/main/protocol';
 import { TlvDataReport } from '@matter/main/types';
-import type { Clock } from '../../core/clock.ts';
+import { type Clock, orAborted } from '../../core/clock.ts';
 import type { PeerLink } from './peer-link.ts';
 
 /** The message in which a node answered a command or a write. */
@@ -13,6 +13,18 @@ export interface CommandAnswer {
   /** Time of its arrival on the monotonic clock. */
   readonly atMs: number;
 }
+
+/** Data versions of clusters, by `endpoint/cluster`. A cluster counts up with each change, and wraps at 32 bits (Core §7.10.3). */
+export type DataVersions = Map<string, number>;
+
+/** What a node answers to a read: values in the order of the targets. */
+export interface ReadAnswer {
+  readonly values: readonly unknown[];
+  readonly versions: DataVersions;
+}
+
+/** How often a node is asked again whose answer was older than its reports. */
+const MAX_READS_AGAIN = 3;
 
 /** The longest time that a report is waited for. */
 const LONGEST_WAIT_MS = 150;
@@ -232,10 +244,40 @@ export class AwaitedReport implements Disposable {
   }
 }
 
-/** Brings the reports of nodes to those who wait for them after a command. */
+/** Notes which versions of its clusters a node reports while it is read. */
+class ReportsDuringRead {
+  readonly link: PeerLink;
+  readonly #versions: DataVersions = new Map();
+  #taken: Promise<unknown> = Promise.resolve();
+  #isPartial = false;
+
+  constructor(link: PeerLink) {
+    this.link = link;
+  }
+
+  take(reported: Promise<ReportedValues>): void {
+    const noted = reported.then(
+      ({ versions, isPartial }) => {
+        this.#isPartial ||= isPartial;
+        for (const [cluster, version] of versions) this.#versions.set(cluster, version);
+      },
+      () => undefined,
+    );
+    this.#taken = Promise.all([this.#taken, noted]);
+  }
+
+  /** Returns whether the node may have reported a later version of a cluster than it answers. */
+  async mayBeNewerThan({ versions }: ReadAnswer): Promise<boolean> {
+    await this.#taken;
+    return this.#isPartial || [...versions].some(([cluster, version]) => isLater(this.#versions.get(cluster) ?? 0, version));
+  }
+}
+
+/** Brings the reports of nodes to those who wait for them after a command, and to those who read. */
 export class CommandReports {
   readonly #clock: Clock;
   readonly #awaited = new Set<AwaitedReport>();
+  readonly #reads = new Set<ReportsDuringRead>();
   readonly #timings = new WeakMap<PeerLink, ReportTiming>();
   #order = 0;
 
@@ -255,6 +297,34 @@ export class CommandReports {
     const awaited = new AwaitedReport({ clock: this.#clock, link, timing: this.timingOf(link), onEnd }, attributes);
     this.#awaited.add(awaited);
     return awaited;
+  }
+
+  /**
+   * Reads a node, and again if its answer is older than what it has reported meanwhile, as after an answer that was lost and sent again.
+   * matter.js keeps what comes last, so a value that had changed would be wrong until its next change. That is put right also if the caller leaves.
+   */
+  async latest(link: PeerLink, read: (signal: AbortSignal) => Promise<ReadAnswer>, signal: AbortSignal): Promise<ReadAnswer> {
+    const { answer, isOld } = await this.#readOnce(link, () => read(signal));
+    return isOld ? orAborted(this.#readAgain(link, read), signal) : answer;
+  }
+
+  async #readAgain(link: PeerLink, read: (signal: AbortSignal) => Promise<ReadAnswer>): Promise<ReadAnswer> {
+    const { signal } = new AbortController();
+    for (let again = 1; ; again++) {
+      const { answer, isOld } = await this.#readOnce(link, () => read(signal));
+      if (!isOld || again === MAX_READS_AGAIN) return answer;
+    }
+  }
+
+  async #readOnce(link: PeerLink, read: () => Promise<ReadAnswer>): Promise<{ readonly answer: ReadAnswer; readonly isOld: boolean }> {
+    const during = new ReportsDuringRead(link);
+    this.#reads.add(during);
+    try {
+      const answer = await read();
+      return { answer, isOld: await during.mayBeNewerThan(answer) };
+    } finally {
+      this.#reads.delete(during);
+    }
   }
 
   /** Ends what is awaited of a node that is removed. */
@@ -296,9 +366,12 @@ export class CommandReports {
 
   #onReport({ session }: MessageExchange, message: Message): void {
     const waiting = [...this.#awaited].filter(({ link }) => hasSession(link, session));
-    if (waiting.length === 0) return;
+    const reads = [...this.#reads].filter(({ link }) => hasSession(link, session));
+    if (waiting.length === 0 && reads.length === 0) return;
     const report = { session, messageId: message.packetHeader.messageId, atMs: this.#clock.monotonic(), order: ++this.#order };
-    valuesOf(message).then(
+    const decoded = valuesOf(message);
+    for (const read of reads) read.take(decoded);
+    decoded.then(
       (reported) => {
         for (const awaited of waiting) awaited.take(report, reported);
       },
@@ -311,6 +384,7 @@ export class CommandReports {
 /** What the first message of a report says. */
 interface ReportedValues {
   readonly values: ReadonlyMap<string, unknown>;
+  readonly versions: DataVersions;
   /** True if further messages of the report follow. They belong to the same exchange, and are not seen here. */
   readonly isPartial: boolean;
 }
@@ -318,14 +392,16 @@ interface ReportedValues {
 /** Returns the attributes in the first message of a report. A list that goes on in the next message is left out. */
 async function valuesOf({ payload }: Message): Promise<ReportedValues> {
   const values = new Map<string, unknown>();
+  const versions: DataVersions = new Map();
   const report = TlvDataReport.decode(payload);
   const isPartial = report.moreChunkedMessages === true;
   for await (const entry of InputChunk(report, [])) {
     if (entry.kind !== 'attr-value') continue;
     const { endpointId, clusterId, attributeId } = entry.path;
     values.set(keyOf({ endpoint: endpointId, cluster: clusterId, attribute: attributeId }), entry.value);
+    versions.set(keyOfCluster({ endpoint: endpointId, cluster: clusterId }), entry.version);
   }
-  return { values, isPartial };
+  return { values, versions, isPartial };
 }
 
 /** Returns whether a session is one of a node. A node that is being destroyed has none. */
@@ -339,6 +415,16 @@ function hasSession(link: PeerLink, session: unknown): boolean {
 
 function isAfter(report: Report, answer: CommandAnswer): boolean {
   return report.session === answer.session && report.messageId > answer.messageId;
+}
+
+/** Returns whether a data version is later than another one. A message without one has 0 in matter.js, which says nothing. */
+function isLater(version: number, other: number): boolean {
+  return version !== 0 && other !== 0 && ((version - other) | 0) > 0;
+}
+
+/** The key of a cluster among data versions. */
+export function keyOfCluster({ endpoint, cluster }: Pick<AwaitedAttribute, 'endpoint' | 'cluster'>): string {
+  return `${endpoint}/${cluster}`;
 }
 
 function keyOf({ endpoint, cluster, attribute }: Pick<AwaitedAttribute, 'endpoint' | 'cluster' | 'attribute'>): string {

@@ -15,9 +15,9 @@ const ON = { endpoint: ENDPOINT, cluster: CLUSTER, attribute: 0, behavior: 'onOf
 const signal = new AbortController().signal;
 
 /** A message with a report of OnOff.OnOff. */
-function reportOf(value: boolean, messageId: number): Message {
+function reportOf(value: boolean, messageId: number, dataVersion = 1): Message {
   const path = { endpointId: EndpointNumber(ENDPOINT), clusterId: ClusterId(CLUSTER), attributeId: AttributeId(0) };
-  const attributeData = { dataVersion: 1, path, data: TlvBoolean.encodeTlv(value) };
+  const attributeData = { dataVersion, path, data: TlvBoolean.encodeTlv(value) };
   const payload = TlvDataReport.encode({ subscriptionId: 1, attributeReports: [{ attributeData }], interactionModelRevision: 11 } as never);
   return { packetHeader: { messageId }, payload } as unknown as Message;
 }
@@ -183,6 +183,57 @@ describe('a command is read back by the report of the device', () => {
     await settled();
     clock.advance(150);
     expect(await values).toBeUndefined();
+  });
+
+  describe('and a read that crosses a report', () => {
+    const KEY = `${ENDPOINT}/${CLUSTER}`;
+    let reads: AbortSignal[];
+    beforeEach(() => {
+      reads = [];
+    });
+    /** Answers with these data versions one after the other, each after a report if there is one. */
+    const answering = (answers: readonly { readonly version: number; readonly report?: Message }[]) => async (own: AbortSignal) => {
+      const { version, report } = answers[Math.min(reads.push(own), answers.length) - 1] ?? { version: 0 };
+      if (report) void arrive(report);
+      return { values: [version], versions: new Map([[KEY, version]]) };
+    };
+
+    test('is made again if its answer is the older one, since matter.js keeps what comes last', async () => {
+      const read = answering([{ version: 7, report: reportOf(true, 11, 8) }, { version: 8 }]);
+      expect((await reports.latest(link, read, signal)).values).toEqual([8]);
+      expect(reads).toHaveLength(2);
+    });
+
+    test('also if versions wrap meanwhile, or the report has another message', async () => {
+      const wrapped = answering([{ version: 0xff_ff_ff_ff, report: reportOf(true, 11, 1) }, { version: 1 }]);
+      expect((await reports.latest(link, wrapped, signal)).values).toEqual([1]);
+      reads = [];
+      const partial = answering([{ version: 7, report: beginningOf(50, 12) }, { version: 8 }]);
+      expect((await reports.latest(link, partial, signal)).values).toEqual([8]);
+    });
+
+    test('is not made again if its answer is as new, or nobody knows, or the report is of another node', async () => {
+      for (const version of [8, 9, 0]) {
+        reads = [];
+        await reports.latest(link, answering([{ version, report: reportOf(true, 11, 8) }]), signal);
+        expect(reads).toHaveLength(1);
+      }
+      reads = [];
+      const other = { peer: { sessions: new Set() } } as unknown as PeerLink;
+      await reports.latest(other, answering([{ version: 7, report: reportOf(true, 11, 8) }]), signal);
+      expect(reads).toHaveLength(1);
+    });
+
+    test('is made again for the caller of a call that has ended too, and not for ever', async () => {
+      const caller = new AbortController();
+      const read = answering([{ version: 7, report: reportOf(true, 11, 8) }]);
+      const left = reports.latest(link, read, caller.signal);
+      caller.abort();
+      await expect(left).rejects.toThrow('aborted');
+      await settled();
+      expect(reads).toHaveLength(4);
+      expect(reads.slice(1).some(({ aborted }) => aborted)).toBe(false);
+    });
   });
 });
 

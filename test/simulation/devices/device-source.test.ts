@@ -8,11 +8,12 @@ import { LAMP_CLUSTERS, SimulatedLamp } from './simulated-lamp.ts';
 const STEP_MS = 25;
 const LIMIT_MS = 60_000;
 
-async function openBench(): Promise<LampBench> {
+/** A lamp whose messages take so many milliseconds, 3 after the last one. */
+async function openBench(travelsMs: number[] = []): Promise<LampBench> {
   const clock = new ManualClock();
   const lamp = new SimulatedLamp('lamp', () => clock.now());
   const later = (delayMs: number, work: () => void) => void clock.after(delayMs, work);
-  const mood = () => ({ travelMs: 3, isLost: false, isSilent: false });
+  const mood = () => ({ travelMs: travelsMs.shift() ?? 3, isLost: false, isSilent: false });
   const source = new SimulatedDeviceSource({ clock, lamps: [lamp], mood, toLamp: later, toHub: later });
   await source.start();
   const pass = async (isDone: () => boolean) => {
@@ -44,7 +45,22 @@ async function openBench(): Promise<LampBench> {
   };
 }
 
-describeDeviceAccess('a simulated lamp', openBench);
+describeDeviceAccess('a simulated lamp', () => openBench());
+
+test('a lamp is read again if its answer is older than what it has reported meanwhile', async () => {
+  const travelsMs: number[] = [];
+  await using bench = await openBench(travelsMs);
+  const onOff = { device: bench.lamp, endpoint: 1, cluster: 'OnOff', attribute: 'OnOff' };
+  await bench.turn(false);
+  await bench.until(() => bench.access.cached(onOff)?.value === false);
+  travelsMs.push(300);
+  const read = bench.access.read([onOff], { signal: new AbortController().signal });
+  const startMs = bench.nowMs();
+  await bench.until(() => bench.nowMs() > startMs + 325);
+  await bench.turn(true);
+  expect(await bench.during(read)).toMatchObject([{ value: true }]);
+  expect(bench.access.cached(onOff)).toMatchObject({ value: true });
+});
 
 test('each element of a simulated lamp is described as the Matter model describes it', () => {
   const standard = describeDeviceType('DimmableLight').endpoints[0]?.clusters ?? [];
