@@ -132,9 +132,9 @@ export function refuseSocket(socket: Duplex, status: number, error: AtmoError): 
 
 /**
  * Reads and discards further input. Otherwise the client might not get the response, and its disconnection would go unnoticed. Destroys the
- * socket after a timeout, because the HTTP server no longer manages it.
+ * socket after two seconds, because the HTTP server no longer manages it.
  */
-function drainAndCut(socket: Duplex): void {
+export function drainAndCut(socket: Duplex): void {
   socket.resume();
   const timer = setTimeout(() => socket.destroy(), CUT_AFTER_MS).unref();
   socket.once('close', () => clearTimeout(timer));

@@ -7,7 +7,7 @@ import { AtmoError, systemCode, toAtmoError } from '../../core/errors.ts';
 import type { ServedCertificate } from '../tls/certificate-manager.ts';
 import { isWildcard } from '../tls/x509.ts';
 import { isLoopback, sourceOf } from './addresses.ts';
-import { problem, refuseSocket, refuseUnparsed } from './answer.ts';
+import { drainAndCut, problem, refuseSocket, refuseUnparsed } from './answer.ts';
 import type { HttpApp } from './http-app.ts';
 import { PortMultiplexer } from './port-multiplexer.ts';
 
@@ -144,6 +144,9 @@ export class HttpServer implements HttpListener {
 
   #answer(answer: ReturnType<typeof getRequestListener>, request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
+    // A request behind one after whose response the connection ends would get no response.
+    if (socket.writableEnded) return;
+    lingerAfter(request, response);
     if (!this.#bounds.begin(socket)) {
       sendProblem(response, 503, TOO_MANY);
       return;
@@ -185,6 +188,22 @@ function closeOf(server: Listener): Promise<void> {
 
 function ignored(): void {
   // A broken connection affects only its own requests, which end with it. So the error can be ignored.
+}
+
+/**
+ * Lets a client that still sends its body read the response that refused it. Node.js would close the connection at once, and the kernel
+ * resets one whose input was not read, with which the response may be lost (RFC 9112 §9.6).
+ */
+function lingerAfter(request: IncomingMessage, response: ServerResponse): void {
+  response.prependOnceListener('finish', () => {
+    if (request.complete) return;
+    const { socket } = request;
+    socket.destroySoon = () => {
+      socket.end();
+      request.once('end', () => socket.destroy()).resume();
+      drainAndCut(socket);
+    };
+  });
 }
 
 function refuseExpectation(response: ServerResponse): void {
