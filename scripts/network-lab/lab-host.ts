@@ -1,9 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { AtmoError } from '../../src/core/errors.ts';
 import { findDebianTool } from './debian-tool.ts';
 import { inNamespace, runIp, runTool } from './run-tool.ts';
 
 /** Namespace that holds the bridges and nothing else (scripts/in-netns). */
 export const SWITCH = 'lan';
+/** Pause between two looks at a card that was just plugged in, and how many there are. */
+const [LOOK_MS, MOST_LOOKS] = [10, 1000];
 
 /** One network card of a host. */
 interface Card {
@@ -78,6 +81,7 @@ export class LabHost implements AsyncDisposable {
 
   async linkUp(card = 0): Promise<void> {
     await runTool('ip', ['-n', SWITCH, 'link', 'set', this.#port(card), 'up']);
+    await this.#untilUp(`eth${card}`);
   }
 
   /** Packets from and to the host vanish; it does not notice. */
@@ -180,6 +184,17 @@ table netdev lab_loss {
       `addr add fe80::${77 + lan}:${hex}/64 dev ${device} nodad`,
       `route add 224.0.0.0/4 dev ${device} metric ${index + 1}`,
     );
+    await this.#untilUp(device);
+  }
+
+  /** Waits until the kernel has noticed the cable, since it drops what is sent before. */
+  async #untilUp(device: string): Promise<void> {
+    for (let look = 0; look < MOST_LOOKS; look++) {
+      const [link] = JSON.parse(await runTool('ip', ['-n', this.name, '-j', 'link', 'show', device]));
+      if (link.operstate === 'UP') return;
+      await sleep(LOOK_MS);
+    }
+    throw new AtmoError('INTERNAL_ERROR', `Card ${device} of host ${this.name} has no link`);
   }
 
   /** The switch's end of a card's cable; names of interfaces have at most 15 characters. */
