@@ -24,7 +24,7 @@ let vacation: LivingAutomation;
 beforeAll(async () => {
   story = await StoryHome.start(DEVICES, SUNSET_IN_MS);
   [sunset, vacation] = [await startSunset(), await startVacation()];
-}, 300_000);
+}, 600_000);
 afterAll(() => story?.[Symbol.asyncDispose]());
 
 /** Spawned before everything else, since they wait for the sun and for the clock. */

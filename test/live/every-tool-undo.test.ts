@@ -28,7 +28,7 @@ beforeAll(async () => {
   if (!IS_WHOLE) process.stdout.write(`ATMO_UNDO_SEED=${SEED}: ${tried.flatMap(({ rows }) => rows.map(({ tool }) => tool)).join(', ')}\n`);
   owned = await OwnedHome.start({ names: tried.map(({ home }) => home), log: 'info' });
   await owned.settledDevices();
-}, 300_000);
+}, 600_000);
 afterAll(() => owned?.[Symbol.asyncDispose]());
 describeUndo(() => owned, tried, IS_WHOLE ? WHOLE : SAMPLE);
 

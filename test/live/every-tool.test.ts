@@ -23,7 +23,7 @@ let devices: readonly OwnedDevice[];
 beforeAll(async () => {
   owned = await OwnedHome.start();
   devices = await owned.settledDevices();
-}, 300_000);
+}, 600_000);
 
 afterAll(() => owned?.[Symbol.asyncDispose]());
 

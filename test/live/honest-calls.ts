@@ -1,4 +1,5 @@
 import { quantile } from '../../scripts/bench/statistics.ts';
+import { ownClock } from '../processor-time.ts';
 
 /** As many as there are at most until the bar holds. */
 const ROUNDS = 20;
@@ -13,9 +14,9 @@ interface HonestTimes {
 }
 
 /**
- * How long calls take alone and beside what `disturb` begins, which its answer ends. Both are taken in turns until `isEnough`, and of
- * each the best turn counts: what else runs on the machine comes and goes, and only adds, while what disturbs a hub does so in every
- * turn.
+ * How long calls to a hub in this process take alone and beside what `disturb` begins, which its answer ends. Both are taken in turns until
+ * `isEnough`, and of each the best turn counts: what else runs on the machine comes and goes, and only adds, while what disturbs a hub does
+ * so in every turn. Time in which the process could run and had no processor does not count.
  */
 export async function honestTimes(
   call: () => Promise<unknown>,
@@ -42,9 +43,9 @@ async function p95(call: () => Promise<unknown>): Promise<number> {
   for (let count = 0; count < SETTLING_CALLS; count++) await call();
   const times: number[] = [];
   for (let count = 0; count < CALLS; count++) {
-    const startedMs = performance.now();
+    const elapsedMs = ownClock();
     await call();
-    times.push(performance.now() - startedMs);
+    times.push(elapsedMs());
   }
   return quantile(times, 0.95);
 }

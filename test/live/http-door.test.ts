@@ -4,7 +4,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { makeHttpApi, TOKEN } from '../http/http-fixture.ts';
-import { honestTimes, isAtMostTwice } from './honest-calls.ts';
 
 type Room = ReturnType<typeof makeHttpApi>;
 
@@ -131,18 +130,6 @@ describe('the door on a real socket', () => {
     expect(slowHeaders.tookMs).toBeLessThan(13_000);
     expect(slowBody.answer).toMatch(/^HTTP\/1.1 408 .*TIMEOUT/s);
     expect(slowBody.tookMs).toBeLessThan(18_000);
-  });
-
-  test('200 slow sockets do not slow honest calls', async () => {
-    const call = async () => expect((await invoke('fast')).status).toBe(200);
-    const slowSockets = async () => {
-      const slow = await Promise.all(Array.from({ length: 200 }, openSocket));
-      for (const socket of slow) socket.write(`POST /api/v1/tools/fast/invoke HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n`);
-      return () => {
-        for (const socket of slow) socket.destroy();
-      };
-    };
-    expect(await honestTimes(call, slowSockets, isAtMostTwice)).toSatisfy(isAtMostTwice);
   });
 
   test('the end lets a running call finish, closes event streams and takes nothing new', async () => {

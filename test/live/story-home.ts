@@ -50,17 +50,20 @@ export class StoryHome implements AsyncDisposable {
     this.#dir = parts.dir;
   }
 
+  /** The sun sets so long after the second start of the hub, which takes no longer than the first one, beside the home. */
   static async start(names: readonly string[], sunsetInMs: number): Promise<StoryHome> {
     const dir = mkdtempSync(join(tmpdir(), 'automation-stories-'));
     const stateDir = join(dir, 'hub');
     const spec = together(homeOf(standardHome(), names));
     const config = { sensors: { discover: false } };
+    const beganMs = performance.now();
     const [home, first] = await Promise.all([VirtualHome.start({ spec, dir: join(dir, 'home') }), RunningHub.start({ stateDir, config })]);
+    const startMs = performance.now() - beganMs;
     const waiting = [...home.devices];
     await Promise.all(Array.from({ length: COMMISSIONED_AT_ONCE }, () => commissionFrom(waiting, first)));
     await first.stop();
     // The place stands in the configuration, so that the hub starts again with it: the sun then sets soon, and no clock is changed.
-    const { place, sunriseOffset } = placeOfSunset(Date.now() + sunsetInMs);
+    const { place, sunriseOffset } = placeOfSunset(Date.now() + startMs + sunsetInMs);
     const hub = await RunningHub.start({ stateDir, config: { ...config, connectors: { location: { hub: place } } } });
     return new StoryHome({ home, hub, dir, sunriseOffset });
   }

@@ -13,7 +13,7 @@ interface TakenMail {
   readonly text: string;
   readonly user: string | undefined;
   readonly isEncrypted: boolean;
-  /** When it was taken, in milliseconds as `performance.now` counts them. */
+  /** When it was taken, in milliseconds by the clock of the server. */
   readonly atMs: number;
 }
 
@@ -25,10 +25,12 @@ export interface PemFiles {
 
 interface MailServerOptions extends SMTPServerOptions {
   readonly pem?: PemFiles;
+  /** The clock; that of `performance` when absent. */
+  readonly nowMs?: () => number;
 }
 
 /** A mail server on a loopback port that takes everything unless `options` say otherwise. */
-export async function mailServer({ pem, ...options }: MailServerOptions = {}) {
+export async function mailServer({ pem, nowMs = () => performance.now(), ...options }: MailServerOptions = {}) {
   const taken: TakenMail[] = [];
   const server = new SMTPServer({
     authOptional: true,
@@ -44,7 +46,7 @@ export async function mailServer({ pem, ...options }: MailServerOptions = {}) {
           text: mail,
           user: session.user,
           isEncrypted: session.secure,
-          atMs: performance.now(),
+          atMs: nowMs(),
         });
         done();
       });
