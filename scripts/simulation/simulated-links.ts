@@ -70,7 +70,14 @@ export class SimulatedLinks implements PeerLinks {
   ): Promise<Uint8Array> {
     const handler = this.#handlers.get(kind);
     if (!handler) throw new AtmoError('NOT_SUPPORTED', `Nobody answers ${kind} here`);
-    const answer = await handler({ from, body, signal, accept: () => undefined, part: async () => undefined });
+    const answer = await handler({
+      from,
+      fromKey: this.#links.get(from)?.peer.publicKey ?? '',
+      body,
+      signal,
+      accept: () => undefined,
+      part: async () => undefined,
+    });
     this.traffic.sentBytes += answer.length + OVERHEAD_BYTES;
     return answer;
   }

@@ -74,7 +74,8 @@ export type AuthorizedCall<P extends Purpose = Purpose> = CanonicalCall<P> & Pas
 export type ClaimedCall = AuthorizedCall<'claimed'> & { readonly repeated: undefined };
 export type RepeatedCall = AuthorizedCall<'charged'> & { readonly repeated: JsonObject };
 export type RuledCall<P extends Purpose = Purpose> = AuthorizedCall<P> & Passed<'rules allow it'> & Ruled;
-export type ApprovedCall = RuledCall<'claimed'> & Passed<'approval suffices'> & { readonly repeated: undefined };
+export type VouchedCall = RuledCall<'claimed'> & Passed<'origin suffices'>;
+export type ApprovedCall = VouchedCall & Passed<'approval suffices'> & { readonly repeated: undefined };
 export type RoutableCall = RuledCall<'asked'> & Passed<'route exists'>;
 export type RehearsedCall = RoutableCall & Passed<'approval need is known'> & { readonly approvalNeed: ApprovalNeed | undefined };
 export type ApprovableCall = RuledCall<'asked'> & Passed<'approval is there'>;

@@ -190,6 +190,8 @@ export interface StageContext extends PipelineCollaborators {
   readonly isDraining: () => boolean;
   /** The contexts of the running handlers. A call counts as a step only if its `within` is one of them. */
   readonly running: WeakSet<ToolContext>;
+  /** The contexts of running handlers whose calls another hub sent without its signature. */
+  readonly unsigned: WeakSet<ToolContext>;
   /** Approved steps that have not started yet, by the context of the handler that calls them. */
   readonly stepsLeft: WeakMap<ToolContext, ApprovedStep[]>;
   /** Approvals that are for steps too, by the context of the handler that calls them. */
@@ -244,6 +246,7 @@ export function stageContext(collaborators: PipelineCollaborators, options: Pipe
     maxParamsBytes: options.maxParamsBytes,
     isDraining,
     running: new WeakSet(),
+    unsigned: new WeakSet(),
     stepsLeft: new WeakMap(),
     covering: new WeakMap(),
   };

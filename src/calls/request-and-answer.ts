@@ -68,6 +68,11 @@ export interface CallRequest {
    * refused with APPROVAL_REQUIRED, and the caller repeats it.
    */
   readonly waitsForApproval?: true;
+  /**
+   * Set if the call came from another hub without that hub's signature: only the session with this direct neighbour vouches for it. Such a
+   * call is refused if it is dangerous, administers the hub or needs an approval (`signature: required` in the details of the error).
+   */
+  readonly isUnsigned?: true;
   /** Set if the hub itself makes the call, for example for an automation. */
   readonly isOwn?: true;
 }

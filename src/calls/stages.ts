@@ -72,9 +72,10 @@ export const ADMISSION: StageList<ReceivedCall, ClaimedCall | RepeatedCall> = OP
   .pass(authorization.authorizeEffects)
   .pass(admission.claimIdempotencyKey);
 
-/** The stages that apply the owner's rules and require approvals. */
+/** The stages that apply the owner's rules, and require the signature of another hub and approvals. */
 export const CONSENT: StageList<ClaimedCall, ApprovedCall> = StageList.from<ClaimedCall>()
   .pass(consent.applyRules)
+  .pass(consent.requireSignature)
   .pass(consent.requireApproval);
 
 /** The stage that creates a job on this hub. The call then passes the stages of EXECUTION. */

@@ -102,6 +102,7 @@ describe('the way of a call', () => {
       'authorizeEffects',
       'claimIdempotencyKey',
       'applyRules',
+      'requireSignature',
       'requireApproval',
       'takeSlot',
       'chooseRoute',

@@ -24,7 +24,14 @@ import {
   refuseDisabledTools,
   requireValidToken,
 } from '../../src/calls/stages/authorization.ts';
-import { applyRules, computeApprovalNeed, confirmRules, peekApproval, requireApproval } from '../../src/calls/stages/consent.ts';
+import {
+  applyRules,
+  computeApprovalNeed,
+  confirmRules,
+  peekApproval,
+  requireApproval,
+  requireSignature,
+} from '../../src/calls/stages/consent.ts';
 import {
   checkResult,
   chooseRoute,
@@ -58,7 +65,8 @@ const canonical = validated.pass(canonicalizeParameters);
 const authorized = canonical.pass(authorizeEffects);
 const claimed = StageList.from<ClaimedCall>();
 const ruled = claimed.pass(applyRules);
-const approved = ruled.pass(requireApproval);
+const vouched = ruled.pass(requireSignature);
+const approved = vouched.pass(requireApproval);
 const scheduled = approved.pass(takeSlot);
 const routed = scheduled.pass(chooseRoute);
 const recorded = routed.pass(writeIntent);
@@ -117,9 +125,11 @@ describe('the compiler rejects a list', () => {
 
   test('in which a check between the rules and the run is missing', () => {
     // @ts-expect-error without applyRules
-    claimed.pass(requireApproval);
+    claimed.pass(requireSignature);
+    // @ts-expect-error without requireSignature
+    ruled.pass(requireApproval);
     // @ts-expect-error without requireApproval
-    ruled.pass(takeSlot);
+    vouched.pass(takeSlot);
     // @ts-expect-error without takeSlot
     approved.pass(chooseRoute);
     // @ts-expect-error without chooseRoute
@@ -163,7 +173,7 @@ describe('the compiler rejects a list', () => {
     // @ts-expect-error nor is it enough that some call of the tool is permitted
     askedAbout.pass(checkCanAttempt).pass(readParameters).pass(takeSlot);
     // @ts-expect-error a call that is made does not only look at its approval
-    ruled.pass(peekApproval);
+    vouched.pass(peekApproval);
     // @ts-expect-error no list begins with an approved call but one that takes it
     const skipping: StageList<ReceivedCall, ApprovedCall> = StageList.from<ApprovedCall>();
     expect(skipping).toBeInstanceOf(StageList);

@@ -11,7 +11,7 @@ import { type CallToJudge, principalKey, type RuleVerdict } from '../../core/aut
 import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { RegisteredTool } from '../../tools/definition/tool-definition.ts';
 import { formerToolIds } from '../../tools/definition/tool-names.ts';
-import { callerView, canSeeTool } from '../../tools/definition/tool-permissions.ts';
+import { callerView, canSeeTool, needsSignature } from '../../tools/definition/tool-permissions.ts';
 import { maskSecrets } from '../../tools/schema/secrets.ts';
 import {
   type ApprovableCall,
@@ -25,11 +25,13 @@ import {
   type RoutableCall,
   type RuledCall,
   riskOf,
+  type VouchedCall,
 } from '../call.ts';
 import { waitForAtMost } from '../call-deadline.ts';
 import { approvalHash, approvedSteps, displayedParams, isPlannedStep, plannedCall } from '../call-plan.ts';
 import { storableCall } from '../jobs/waiting-jobs.ts';
 import type { StageContext, ToolLookup } from '../pipeline-context.ts';
+import type { CallRequest } from '../request-and-answer.ts';
 import { isOffered } from './authorization.ts';
 
 /**
@@ -42,11 +44,26 @@ export function applyRules<P extends 'asked' | 'claimed'>(call: AuthorizedCall<P
   return { ...call, personsByRule, ...(verdict.rule !== undefined && { rule: verdict.rule }) } as RuledCall<P>;
 }
 
+/** Returns whether another hub sent the call, or the call of which it is a step, without its signature. */
+export function isUnsigned({ isUnsigned, within }: CallRequest, { unsigned }: StageContext): boolean {
+  return isUnsigned === true || (within !== undefined && unsigned.has(within));
+}
+
+/**
+ * Throws PERMISSION_DENIED, with `signature: required` in the details, if another hub sent the call without its signature, and the call is
+ * dangerous, administers the hub, has steps or needs an approval.
+ */
+export function requireSignature(call: RuledCall<'claimed'>, context: StageContext): VouchedCall {
+  const { tool, effects, request } = call;
+  if (!isUnsigned(request, context) || !(needsSignature(tool, effects) || personsNeeded(call) > 0)) return call as VouchedCall;
+  throw new AtmoError('PERMISSION_DENIED', `${tool.id} runs only if the hub that sends the call signs it`, { signature: 'required' });
+}
+
 /**
  * Uses the approval of a call that needs one: a dangerous call, or a call for which a rule requires approval. Rejects with
  * APPROVAL_REQUIRED if the call is not approved yet, and with PERMISSION_DENIED if people denied it.
  */
-export async function requireApproval(call: RuledCall<'claimed'>, context: StageContext): Promise<ApprovedCall> {
+export async function requireApproval(call: VouchedCall, context: StageContext): Promise<ApprovedCall> {
   if (personsNeeded(call) === 0) return call as ApprovedCall;
   await awaitStepTools(call, context);
   const plan = planOf(call, context);

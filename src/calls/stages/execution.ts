@@ -32,7 +32,7 @@ import { type JobView, type NormalResult, normalizeResult } from '../request-and
 import { canTryNextHub, noCapableNode, type RouteRefusal, rankedHubs, runOnHub } from '../routing/call-route.ts';
 import { askCaller, boundedContext } from '../tool-context.ts';
 import { confirmEffects, isListed } from './authorization.ts';
-import { approvedWithin, confirmRules, rulesAllow } from './consent.ts';
+import { approvedWithin, confirmRules, isUnsigned, rulesAllow } from './consent.ts';
 
 const SEED_BYTES = 16;
 
@@ -219,6 +219,7 @@ function runOn(candidate: RouteCandidate, call: ConfirmedCall, context: StageCon
 async function runLocally(call: ConfirmedCall, context: StageContext): Promise<Json> {
   const given = toolContext(call, context);
   context.running.add(given);
+  if (isUnsigned(call.request, context)) context.unsigned.add(given);
   const { steps, covering } = approvedWithin(call, context);
   if (steps) context.stepsLeft.set(given, [...steps]);
   if (covering) context.covering.set(given, covering);

@@ -238,10 +238,11 @@ export function stateDigest(state: HubState): string {
  * Optional protocol features. A hub announces a feature as a capability whose type begins with `wire:`. Hubs that do not know the feature
  * ignore this capability. A hub uses a feature only towards hubs that have announced it.
  */
-export const PROTOCOL_FEATURES = ['wire:bytes', 'wire:waiting', 'wire:deadline'] as const;
+export const PROTOCOL_FEATURES = ['wire:bytes', 'wire:waiting', 'wire:deadline', 'wire:session'] as const;
 /**
  * Optional protocol feature. With `wire:bytes`, the JSON of calls may have byte strings in place of base64 strings. With `wire:waiting`, a
- * call may have the mode `waiting_job`. With `wire:deadline`, a forwarded request may have a deadline.
+ * call may have the mode `waiting_job`. With `wire:deadline`, a forwarded request may have a deadline. With
+ * `wire:session`, a direct neighbour may send calls without a signature.
  */
 export type ProtocolFeature = (typeof PROTOCOL_FEATURES)[number];
 

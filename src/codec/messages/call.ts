@@ -32,9 +32,9 @@ export const MAX_FORWARDED_PARAMS = 1_048_576;
 export const MAX_IDEMPOTENCY_KEY_BYTES = 256;
 
 /** Wire type of an id that a hub creates for a request, response, session or trace. */
-const CALL_ID = text({ max: 128 });
+export const CALL_ID = text({ max: 128 });
 /** Wire type of a token: text in TypeScript, bytes on the wire. */
-const TOKEN = base64url({ min: 1, max: MAX_TOKEN_BYTES, prefix: 'at1.' });
+export const TOKEN = base64url({ min: 1, max: MAX_TOKEN_BYTES, prefix: 'at1.' });
 
 /** Fields 1 to 6 of every request to another hub. The entry hub, which received the call from its caller, signs the request. */
 const REQUEST_HEAD = {
@@ -136,7 +136,7 @@ export function openToolInvoke(
 }
 
 /** Maximum length, in bytes, of a result or error on the wire. */
-const MAX_CONTENT_BYTES = 4_128_768;
+export const MAX_CONTENT_BYTES = 4_128_768;
 
 const STATEMENT = message({
   id: required(1, CALL_ID),
@@ -195,11 +195,24 @@ export function openToolResponse(
   const { signed, content: pieces } = ENVELOPE_CODEC.decode(encoded);
   const content = joinedJson(pieces);
   const { status, ...statement } = SIGNED.open(signed, keyOf);
-  const place = { within: { within: undefined, step: 'ToolResponse' }, step: status === 'success' ? 'result' : 'error' };
-  if (blake3Hex(content) !== statement.responseHash) refuse(place, 'is not what was signed');
+  if (blake3Hex(content) !== statement.responseHash) refuse(placeOf(status, 'ToolResponse'), 'is not what was signed');
+  return { ...statement, ...parseContent(status, content, 'ToolResponse') };
+}
+
+/** Content of a response: the result of a call, or its error. */
+export type ResponseContent =
+  | { readonly status: 'success'; readonly result: Json }
+  | { readonly status: 'error'; readonly error: ErrorBody };
+
+/** Parses the RFC 8785 text of a result or error. Throws VALIDATION_ERROR, which names the message, for any other text. */
+export function parseContent(status: ResponseContent['status'], content: string, message: string): ResponseContent {
+  const place = placeOf(status, message);
   const value = parseJson(content, place);
-  if (status === 'success') return { ...statement, status, result: value };
-  return { ...statement, status, error: errorBody(value, place) };
+  return status === 'success' ? { status, result: value } : { status, error: errorBody(value, place) };
+}
+
+function placeOf(status: ResponseContent['status'], message: string): ValuePath {
+  return { within: { within: undefined, step: message }, step: status === 'success' ? 'result' : 'error' };
 }
 
 /** Parses an error; an error code that this hub does not know becomes INTERNAL_ERROR. */

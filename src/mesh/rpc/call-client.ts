@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { CallRouter, ForwardedCall, RemoteResult } from '../../calls/pipeline-context.ts';
-import { meshQueryCodec, type SignedInvoke, signToolInvoke, type ToolResponse, toolChunkCodec } from '../../codec/messages/call.ts';
+import {
+  meshQueryCodec,
+  type ResponseContent,
+  type SignedInvoke,
+  signToolInvoke,
+  type ToolResponse,
+  toolChunkCodec,
+} from '../../codec/messages/call.ts';
 import { pause } from '../../core/clock.ts';
 import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
@@ -11,6 +18,7 @@ import type { PeerLinks, RequestOptions } from './peer-link.ts';
 import { MeshEvents } from './remote-events.ts';
 import { type ClientContext, MeshJobs, MeshQueries, QUERY_HOPS } from './remote-queries.ts';
 import { atNewestEpoch, RoutedRequests, staleEpoch } from './routed-requests.ts';
+import { type Sent, SessionCalls } from './session-calls.ts';
 import { errorOfBody, PartReader, SignedAnswers } from './signed-answers.ts';
 
 /** Sends calls, job queries and event subscriptions of this hub's callers to other hubs. */
@@ -32,7 +40,7 @@ export class CallClient {
       answers: new SignedAnswers(collaborators),
     };
     const queries = new MeshQueries(context);
-    this.router = new MeshCallRouter(context);
+    this.router = new MeshCallRouter(context, new SessionCalls(collaborators, context));
     this.jobs = new MeshJobs(queries, context.clock);
     this.events = new MeshEvents(queries, context.clock);
   }
@@ -53,11 +61,10 @@ const TRY_NEXT: ReadonlySet<ErrorCode> = new Set([
   'HUB_UNREACHABLE',
 ]);
 
-interface Sent {
-  readonly id: string;
-  readonly epoch: number;
-  readonly token: string;
-  readonly invoke: SignedInvoke;
+/** How the request of a call is sent, and how its answer is opened. `open` returns undefined for an answer that proves nothing. */
+interface Exchange {
+  readonly send: (options: RequestOptions) => Promise<Uint8Array>;
+  readonly open: (bytes: Uint8Array) => ToolResponse | ResponseContent | undefined;
 }
 
 /**
@@ -66,9 +73,11 @@ interface Sent {
  */
 class MeshCallRouter implements CallRouter {
   readonly #context: ClientContext;
+  readonly #sessions: SessionCalls;
 
-  constructor(context: ClientContext) {
+  constructor(context: ClientContext, sessions: SessionCalls) {
     this.#context = context;
+    this.#sessions = sessions;
   }
 
   async forward(hubId: string, call: ForwardedCall): Promise<RemoteResult> {
@@ -77,37 +86,68 @@ class MeshCallRouter implements CallRouter {
   }
 
   async #forward(target: HubId, call: ForwardedCall, epoch: number): Promise<RemoteResult> {
-    const { requests, self, answers } = this.#context;
-    const sent = this.#sign(target, call, epoch);
+    const link = this.#sessions.linkFor(target, call);
+    if (!link) return this.#forwardSigned(target, call, epoch);
     const progress = new CallProgress(call);
+    const sent = this.#newRequest(target, call, epoch);
+    try {
+      return await this.#exchange(
+        { target, call, progress, sent },
+        {
+          send: (options) => this.#sessions.send(link, call, sent, options),
+          open: (bytes) => this.#sessions.open(bytes),
+        },
+      );
+    } catch (error) {
+      if (progress.isInDoubt || !this.#sessions.mustSign(toAtmoError(error), target, call)) throw error;
+      return this.#forwardSigned(target, call, epoch);
+    }
+  }
+
+  #forwardSigned(target: HubId, call: ForwardedCall, epoch: number): Promise<RemoteResult> {
+    const { requests, self, answers } = this.#context;
+    const sent = this.#newRequest(target, call, epoch);
+    const { untilMs, hopBudget: hopsLeft } = call;
+    const request = { kind: 'invoke', target, ...this.#sign(target, call, sent), untilMs, hopsLeft, visited: [self.hubId] } as const;
+    return this.#exchange(
+      { target, call, progress: new CallProgress(call), sent },
+      {
+        send: (options) => requests.send(request, options),
+        open: (bytes) => answers.open(bytes, { executor: target, requestIds: [sent.id] }),
+      },
+    );
+  }
+
+  async #exchange(facts: LostCallFacts, { send, open }: Exchange): Promise<RemoteResult> {
+    const { target, call, progress, sent } = facts;
     let bytes: Uint8Array;
     try {
-      const { untilMs, hopBudget: hopsLeft } = call;
-      const request = { kind: 'invoke', target, ...sent.invoke, untilMs, hopsLeft, visited: [self.hubId] } as const;
       const onPart = this.#chunkReader(call, { executor: target, requestId: sent.id });
-      const options = { signal: call.signal, cancelGraceMs: CANCEL_GRACE_MS, onPart, ...progress.listeners };
-      bytes = await requests.send(request, options);
+      bytes = await send({ signal: call.signal, cancelGraceMs: CANCEL_GRACE_MS, onPart, ...progress.listeners });
     } catch (error) {
-      return this.#afterFailure(toAtmoError(error), { target, call, sent, progress });
+      return this.#afterFailure(toAtmoError(error), facts);
     }
-    const answer = answers.open(bytes, { executor: target, requestIds: [sent.id] });
-    if (!answer) return this.#recover({ target, call, sent, progress });
+    const answer = open(bytes);
+    if (!answer) return this.#recover(facts);
     if (answer.status === 'success') {
       progress.accepted();
-      return resultOf(answer);
+      return resultOf(answer, target);
     }
     const error = errorOfBody(answer.error, target);
     throw progress.isAccepted ? error : refusal(target, error);
   }
 
-  #sign(target: HubId, call: ForwardedCall, epoch: number): Sent {
-    const { self, tokens, clock, time } = this.#context;
-    const { versionRange, sessionId, idempotencyKey } = call;
+  #newRequest(target: HubId, call: ForwardedCall, epoch: number): Sent {
     // Each attempt gets a new id, because the executing hub accepts each id only once.
     const id = `${PLAIN_ID.test(call.requestId) ? call.requestId : 'call'}~${randomUUID().slice(0, ID_SUFFIX_LENGTH)}`;
     const mode = this.#modeFor(target, call);
-    const token = tokens.textFor(call.principal, target, mode === 'waiting_job' ? 'waiting' : 'now');
-    const invoke = signToolInvoke(
+    return { id, epoch, mode, token: this.#context.tokens.textFor(call.principal, target, mode === 'waiting_job' ? 'waiting' : 'now') };
+  }
+
+  #sign(target: HubId, call: ForwardedCall, { id, epoch, token, mode }: Sent): SignedInvoke {
+    const { self, clock, time } = this.#context;
+    const { versionRange, sessionId, idempotencyKey } = call;
+    return signToolInvoke(
       {
         id,
         entryHub: self.hubId,
@@ -127,7 +167,6 @@ class MeshCallRouter implements CallRouter {
       self.privateKey,
       call.tool.definition.parameters,
     );
-    return { id, epoch, token, invoke };
   }
 
   /** A hub that does not know the mode `waiting_job` would refuse the message. It gets `job`, and answers APPROVAL_REQUIRED. */
@@ -163,7 +202,7 @@ class MeshCallRouter implements CallRouter {
 
   async #recover(lost: LostCallFacts): Promise<RemoteResult> {
     const answer = await new LostCall(this.#context, lost).answer();
-    if (answer.status === 'success') return resultOf(answer);
+    if (answer.status === 'success') return resultOf(answer, lost.target);
     throw errorOfBody(answer.error, lost.target);
   }
 }
@@ -177,8 +216,9 @@ function readChunk(content: Uint8Array): CallChunk | undefined {
   }
 }
 
-function resultOf({ result, execution }: Extract<ToolResponse, { readonly status: 'success' }>): RemoteResult {
-  return { result, nodeId: execution.nodeId, hops: execution.hops };
+/** Returns the result of an answer. A signed answer names the hops; an unsigned one came straight from its hub. */
+function resultOf(answer: Extract<ToolResponse | ResponseContent, { readonly status: 'success' }>, target: HubId): RemoteResult {
+  return { result: answer.result, nodeId: target, hops: 'execution' in answer ? answer.execution.hops : 1 };
 }
 
 /** If a refusal has a code in `TRY_NEXT`, converts it to NODE_UNAVAILABLE, so that another hub is tried. */
@@ -198,7 +238,7 @@ interface LostCallFacts {
   readonly target: HubId;
   readonly call: ForwardedCall;
   readonly progress: CallProgress;
-  /** The signed request that was sent to the other hub. */
+  /** The request that was sent to the other hub. */
   readonly sent: Sent;
 }
 

@@ -8,7 +8,7 @@ import type { JsonObject } from '../../core/json.ts';
 import type { CallChunk } from '../../tools/definition/notifications.ts';
 import type { ToolRegistry } from '../../tools/registry/tool-registry.ts';
 import type { DropSink, IncomingRequest, PeerLinks } from './peer-link.ts';
-import { type OpenedRequest, type RequestGuard, type RequestHead, TIME_WINDOW_MS } from './request-guard.ts';
+import { type OpenedRequest, type RequestGuard, type RequestHead, type SignedRequest, TIME_WINDOW_MS } from './request-guard.ts';
 import type { RequestRelay } from './request-relay.ts';
 import type { SigningHub } from './routed-requests.ts';
 import { type AnswerSigner, type Outcome, PartSigner } from './signed-answers.ts';
@@ -39,7 +39,21 @@ export class CallServer {
   }
 
   listen(): void {
-    this.#collaborators.links.handle('invoke', (request) => this.#invoke(request));
+    const { links } = this.#collaborators;
+    links.handle('invoke', (request) => this.#invoke(request));
+    links.handle('session_call', (request) => this.#sessionCall(request));
+  }
+
+  /** Runs a call of a direct neighbour that the neighbour did not sign. */
+  async #sessionCall(request: IncomingRequest): Promise<Uint8Array> {
+    const { guard, ledger, drops } = this.#collaborators;
+    const opened = guard.openSessionCall(request);
+    const { entryHub, id } = opened.statement;
+    if (ledger.find(entryHub, id)) {
+      drops.count('call.replayed');
+      throw new AtmoError('CONFLICT', `The request ${id} of ${entryHub} has arrived before; ask for its status instead`);
+    }
+    return this.#runOnce(opened, request);
   }
 
   async #invoke(request: IncomingRequest): Promise<Uint8Array> {
@@ -49,7 +63,11 @@ export class CallServer {
     if (executingHub !== self.hubId) return relay.relay(request, 'invoke', opened);
     const known = ledger.find(entryHub, id);
     if (known) return this.#join(known, opened, request);
-    const record = ledger.open(ledgerEntry(opened));
+    return this.#runOnce(opened, request);
+  }
+
+  async #runOnce(opened: OpenedCall, request: IncomingRequest): Promise<Uint8Array> {
+    const record = this.#collaborators.ledger.open(ledgerEntry(opened));
     try {
       return await this.#run(opened, record, request);
     } catch (error) {
@@ -59,7 +77,7 @@ export class CallServer {
   }
 
   /** If the request is a copy that came over another route, returns the answer of the running call. Refuses any other reuse of the id. */
-  async #join(record: LedgerRecord, { fingerprint, statement }: OpenedCall, request: IncomingRequest): Promise<Uint8Array> {
+  async #join(record: LedgerRecord, { fingerprint, statement }: SignedRequest<ToolInvoke>, request: IncomingRequest): Promise<Uint8Array> {
     if (record.state === 'running' && record.fingerprint === fingerprint) {
       void record.dispatched.then(() => request.accept('detached'));
       return record.answer;
@@ -77,8 +95,14 @@ export class CallServer {
     if (!outcome.isDispatched && request.signal.aborted) throw new AtmoError('CANCELLED', 'The call was given up before it ran');
     // The accept frame shows the caller that the call has run. Without it, the error would look like a refusal.
     if (outcome.isDispatched && outcome.kind === 'error') request.accept('detached');
-    const answer = signer.sign(outcome, opened, startMs);
-    record.settle(answer);
+    if (opened.fingerprint !== undefined) {
+      const answer = signer.sign(outcome, opened, startMs);
+      record.settle({ bytes: answer, signed: () => answer });
+      return answer;
+    }
+    const answer = signer.unsigned(outcome, opened);
+    // The entry hub may ask for the outcome later, over another hub. Then it needs a signature.
+    record.settle({ bytes: answer, signed: () => signer.sign(outcome, opened, startMs) });
     return answer;
   }
 
@@ -130,7 +154,7 @@ export class CallServer {
     throw new AtmoError('PERMISSION_DENIED', `The call names the agent ${agentId}, its token the agent ${principal.id}`);
   }
 
-  #callRequest({ statement, untilMs }: OpenedCall, principal: Principal): CallRequest {
+  #callRequest({ statement, fingerprint, untilMs }: OpenedCall, principal: Principal): CallRequest {
     const { self, clock } = this.#collaborators;
     const { id, tool, version, params, context, idempotencyKey } = statement;
     const timeoutMs = Math.min(statement.timeoutMs, untilMs - clock.monotonic());
@@ -146,6 +170,7 @@ export class CallServer {
       ...(context.sessionId !== undefined && { sessionId: context.sessionId }),
       ...(idempotencyKey !== undefined && { idempotencyKey }),
       routing: { only_nodes: [self.hubId] },
+      ...(fingerprint === undefined && { isUnsigned: true }),
     };
   }
 
@@ -187,10 +212,18 @@ const MAX_ANSWER_BYTES = 16_777_216;
 interface LedgerEntry {
   readonly entryHub: HubId;
   readonly id: string;
-  /** Hash of the request's signed bytes. */
-  readonly fingerprint: string;
+  /** Hash of the request's signed bytes; undefined for a call that nobody signed. */
+  readonly fingerprint: string | undefined;
   /** Time after which a copy of the request is too old to be accepted, by the monotonic clock. */
   readonly untilMs: number;
+}
+
+/** An answer of a call. */
+interface LedgerAnswer {
+  /** The answer as it was sent. */
+  readonly bytes: Uint8Array;
+  /** Returns the answer with the signature of this hub, which every other hub can check. */
+  signed(): Uint8Array;
 }
 
 /** A request and its outcome. */
@@ -203,9 +236,9 @@ export interface LedgerRecord extends LedgerEntry {
   /** Resolves with the encoded answer. Rejects if the request ended without an answer. */
   readonly answer: Promise<Uint8Array>;
   /** Ends the request. If `answer` is undefined, marks the request as one that never ran. */
-  settle(answer: Uint8Array | undefined): void;
+  settle(answer: LedgerAnswer | undefined): void;
   /** The answer, stored for queries by the entry hub. Absent while the request runs, if it never ran, or after deletion to save memory. */
-  kept?: Uint8Array | undefined;
+  kept?: LedgerAnswer | undefined;
 }
 
 /** Records every request, so that no request runs twice and the entry hub can query the outcome. */
@@ -254,19 +287,19 @@ export class CallLedger {
       dispatched: dispatch.promise,
       dispatch: () => dispatch.resolve(),
       answer: answer.promise,
-      settle: (bytes) => {
-        record.state = bytes ? 'finished' : 'spent';
-        if (bytes) this.#keep(record, bytes);
-        if (bytes) answer.resolve(bytes);
+      settle: (given) => {
+        record.state = given ? 'finished' : 'spent';
+        if (given) this.#keep(record, given);
+        if (given) answer.resolve(given.bytes);
         else answer.reject(new AtmoError('NODE_UNAVAILABLE', 'The request ended before it ran'));
       },
     };
     return record;
   }
 
-  #keep(record: LedgerRecord, bytes: Uint8Array): void {
-    record.kept = bytes;
-    this.#keptBytes += bytes.length;
+  #keep(record: LedgerRecord, answer: LedgerAnswer): void {
+    record.kept = answer;
+    this.#keptBytes += answer.bytes.length;
     this.#answered.add(record);
     for (const oldest of this.#answered) {
       if (this.#keptBytes <= MAX_ANSWER_BYTES) return;
@@ -275,7 +308,7 @@ export class CallLedger {
   }
 
   #drop(record: LedgerRecord): void {
-    this.#keptBytes -= record.kept?.length ?? 0;
+    this.#keptBytes -= record.kept?.bytes.length ?? 0;
     record.kept = undefined;
     this.#answered.delete(record);
   }

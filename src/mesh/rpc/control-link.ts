@@ -45,8 +45,7 @@ export class ControlLink implements PeerLink {
       onSilence: () => this.end('silent'),
       hasArrived: stream.hasArrived,
     });
-    const from = stream.peer.id;
-    this.#incoming = new IncomingRequests({ from, sender: this.#sender, logger, drops, rate, handlerOf });
+    this.#incoming = new IncomingRequests({ peer: stream.peer, sender: this.#sender, logger, drops, rate, handlerOf });
     this.#nextId = ids === 'odd' ? 1 : 2;
   }
 

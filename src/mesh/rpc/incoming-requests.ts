@@ -5,6 +5,7 @@ import { type Json, objectOf } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
 import { visibleJson, visibleText } from '../../core/untrusted-text.ts';
 import type { TokenBucket } from '../rate-limit.ts';
+import type { EnginePeer } from '../transport/mesh-engine.ts';
 import { type BodyRoute, CreditWindow, type FrameSender, IncomingBodies, requireSendable, sendBody } from './flow-control.ts';
 import { type DropSink, type IncomingRequest, MAX_PART_BYTES, type RequestHandler } from './peer-link.ts';
 
@@ -12,7 +13,7 @@ import { type DropSink, type IncomingRequest, MAX_PART_BYTES, type RequestHandle
 export const MAX_IN_FLIGHT = 64;
 
 interface IncomingRequestsCollaborators {
-  readonly from: HubId;
+  readonly peer: Pick<EnginePeer, 'id' | 'publicKey'>;
   readonly sender: FrameSender;
   readonly logger: Logger;
   readonly drops: DropSink;
@@ -40,13 +41,13 @@ export class IncomingRequests {
     if (refusal) return this.#refuse(id, refusal);
     const handler = this.#collaborators.handlerOf(kind);
     if (!handler) return this.#refuse(id, new AtmoError('NOT_SUPPORTED', `This hub answers no requests of kind ${kind}`));
-    const { from, sender, logger } = this.#collaborators;
+    const { peer, sender, logger } = this.#collaborators;
     const exchange = new IncomingExchange(
       {
-        from,
+        peer,
         route: { id, sender, window: new CreditWindow() },
         onEnd: () => this.#running.delete(id),
-        onBug: (error) => logger.error('mesh.request_failed', { kind, from, stack: stackOf(error) }),
+        onBug: (error) => logger.error('mesh.request_failed', { kind, from: peer.id, stack: stackOf(error) }),
       },
       body,
     );
@@ -60,10 +61,10 @@ export class IncomingRequests {
     if (!this.#bodies.has(id) && this.#bodies.size >= MAX_IN_FLIGHT) return false;
     const arrival = this.#bodies.add(id, bytes);
     if (arrival.kind === 'malformed') return false;
-    const { sender, from } = this.#collaborators;
+    const { sender, peer } = this.#collaborators;
     if (arrival.kind === 'kept' && arrival.grantBytes > 0) sender.send({ type: 'credit', id, bytes: arrival.grantBytes });
     if (arrival.kind === 'too-much') {
-      this.#refuse(id, new AtmoError('RESOURCE_EXCEEDED', `The requests of ${from} are longer than this hub can keep at once`));
+      this.#refuse(id, new AtmoError('RESOURCE_EXCEEDED', `The requests of ${peer.id} are longer than this hub can keep at once`));
     }
     return true;
   }
@@ -84,16 +85,16 @@ export class IncomingRequests {
   }
 
   #refusal(kind: number): AtmoError | undefined {
-    const { from, rate, drops } = this.#collaborators;
+    const { peer, rate, drops } = this.#collaborators;
     const waitMs = rate.take();
     if (waitMs > 0) {
       drops.count('link.rate_limited');
-      const message = `${from} sends requests too often; the next one (kind ${kind}) is possible in ${waitMs} ms`;
+      const message = `${peer.id} sends requests too often; the next one (kind ${kind}) is possible in ${waitMs} ms`;
       return new AtmoError('RATE_LIMITED', message, { retry_after_ms: waitMs });
     }
     if (this.#running.size < MAX_IN_FLIGHT) return undefined;
     drops.count('link.in_flight');
-    return new AtmoError('RESOURCE_EXCEEDED', `${MAX_IN_FLIGHT} requests of ${from} are unanswered; wait for one`);
+    return new AtmoError('RESOURCE_EXCEEDED', `${MAX_IN_FLIGHT} requests of ${peer.id} are unanswered; wait for one`);
   }
 
   #refuse(id: number, error: AtmoError): 'taken' | 'flooded' {
@@ -109,7 +110,7 @@ function stackOf({ cause, stack }: AtmoError): string {
 }
 
 interface IncomingCollaborators {
-  readonly from: HubId;
+  readonly peer: Pick<EnginePeer, 'id' | 'publicKey'>;
   readonly route: BodyRoute;
   /** Is called once, after the request was answered or its connection was lost. */
   readonly onEnd: () => void;
@@ -133,7 +134,11 @@ class IncomingExchange implements IncomingRequest {
   }
 
   get from(): HubId {
-    return this.#collaborators.from;
+    return this.#collaborators.peer.id;
+  }
+
+  get fromKey(): string {
+    return this.#collaborators.peer.publicKey;
   }
 
   get window(): BodyRoute['window'] {

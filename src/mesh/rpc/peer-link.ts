@@ -13,6 +13,7 @@ export const REQUEST_KINDS = {
   blobs: 7,
   statements: 8,
   renew: 9,
+  session_call: 10,
 } as const;
 /** A kind of request. */
 export type RequestKind = keyof typeof REQUEST_KINDS;
@@ -54,6 +55,8 @@ export interface PeerLink {
 /** A request that this hub received and must answer. */
 export interface IncomingRequest {
   readonly from: HubId;
+  /** Raw Ed25519 key (base64url) of `from`, as the handshake of the connection has proven it. */
+  readonly fromKey: string;
   readonly body: Uint8Array;
   /** Aborts if the peer cancels. Also aborts if the connection is lost, unless the request was accepted as `detached`. */
   readonly signal: AbortSignal;

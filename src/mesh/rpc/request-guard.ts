@@ -7,13 +7,14 @@ import {
   openToolInvoke,
   type ToolInvoke,
 } from '../../codec/messages/call.ts';
+import { decodeSessionCall, type SessionCall } from '../../codec/messages/session-call.ts';
 import type { Principal, TokenAuthority } from '../../core/auth/principal.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import { KeyedRateLimit } from '../rate-limit.ts';
 import type { DropSink, IncomingRequest, PeerLinks } from './peer-link.ts';
-import { type MemberKeys, staleEpochError } from './routed-requests.ts';
+import { type MemberKey, type MemberKeys, staleEpochError } from './routed-requests.ts';
 
 /** Maximum difference, in milliseconds, between the time in a request and this hub's time. It covers clock errors and travel time. */
 export const TIME_WINDOW_MS = 60_000;
@@ -25,15 +26,22 @@ const MAX_KNOWN_TOKENS = 1_024;
 /** The fields that every signed request has. */
 export type RequestHead = Pick<MeshQuery, 'id' | 'entryHub' | 'executingHub' | 'executorEpoch' | 'timeMs' | 'token'>;
 
-/** A request with a valid signature. */
+/** A request of which the entry hub is proven: by its signature, or by the session if the entry hub is a direct neighbour. */
 export interface OpenedRequest<Statement extends RequestHead> {
   readonly statement: Statement;
-  readonly forwarded: ForwardedRequest;
-  /** Hash of the signed bytes. */
-  readonly fingerprint: string;
+  /** Number of hops that the request has taken. */
+  readonly hops: number;
+  /** Hash of the signed bytes. Absent for a request that only the session vouches for. */
+  readonly fingerprint?: string;
   /** Times by this hub's monotonic clock: when it came, and until when the caller waits, as the hub before says. */
   readonly arrivedMs: number;
   readonly untilMs: number;
+}
+
+/** A request that the entry hub has signed. A hub that is not the executing hub can forward it. */
+export interface SignedRequest<Statement extends RequestHead> extends OpenedRequest<Statement> {
+  readonly forwarded: ForwardedRequest;
+  readonly fingerprint: string;
 }
 
 interface GuardCollaborators {
@@ -65,20 +73,46 @@ export class RequestGuard {
    * Returns a call with a valid signature. Throws VALIDATION_ERROR if the call is forged or outside of the time window, PERMISSION_DENIED
    * if the entry hub is no member, or NODE_UNAVAILABLE if the call names the epoch of an earlier start of this hub. Counts each refusal.
    */
-  openInvoke({ body, from }: IncomingRequest): OpenedRequest<ToolInvoke> {
+  openInvoke({ body, from }: IncomingRequest): SignedRequest<ToolInvoke> {
     return this.#open(body, from, openToolInvoke);
   }
 
   /** Returns a query with a valid signature; throws like `openInvoke`. */
-  openQuery({ body, from }: IncomingRequest): OpenedRequest<MeshQuery> {
+  openQuery({ body, from }: IncomingRequest): SignedRequest<MeshQuery> {
     return this.#open(body, from, ({ signed }, keyOf) => meshQueryCodec.open(signed, keyOf));
+  }
+
+  /**
+   * Returns a call that a direct neighbour sends for its own callers without a signature. The neighbour is the entry hub, and this hub the
+   * executing hub, as the handshake of their session has proven. Throws like `openInvoke`.
+   */
+  openSessionCall({ body, from, fromKey }: IncomingRequest): OpenedRequest<ToolInvoke> {
+    const { self, clock, time } = this.#collaborators;
+    const arrivedMs = clock.monotonic();
+    const call = this.#decodeSessionCall(body);
+    const { agentId, sessionId, traceId, remainingMs, deadlineMs, ...rest } = call;
+    this.#requireEpoch(call);
+    // An id is a part of the hash of a key. The whole key of the session has to be the one that the member's certificate names.
+    if (this.#requireMember(from).key !== fromKey) {
+      this.#refuse('call.other_key', new AtmoError('PERMISSION_DENIED', `The session of ${from} has another key than its certificate`));
+    }
+    const statement: ToolInvoke = {
+      ...rest,
+      entryHub: from,
+      executingHub: self,
+      timeMs: time.now(),
+      context: { agentId, traceId, ...(sessionId !== undefined && { sessionId }) },
+      routing: { hopBudget: 0 },
+      timeoutMs: remainingMs,
+    };
+    return { statement, hops: 1, arrivedMs, untilMs: this.#untilMs(call, { from, arrivedMs }) };
   }
 
   /**
    * Returns the principal of the token. Throws TOKEN_INVALID if the token is invalid or not bound to the entry hub's key, TOKEN_EXPIRED if
    * it has expired, RATE_LIMITED for too many new tokens, or PERMISSION_DENIED if the request took more hops than the token allows.
    */
-  principalOf({ statement, forwarded }: OpenedRequest<RequestHead>): Principal {
+  principalOf({ statement, hops }: OpenedRequest<RequestHead>): Principal {
     const { members } = this.#collaborators;
     const principal = this.#bearerOf(statement);
     const holder = members.keyOf(statement.entryHub)?.key;
@@ -89,8 +123,8 @@ export class RequestGuard {
       );
     }
     const { maxHops } = principal.token;
-    if (maxHops !== undefined && forwarded.visited.length > maxHops) {
-      throw new AtmoError('PERMISSION_DENIED', `The token allows ${maxHops} hops; the call has taken ${forwarded.visited.length}`);
+    if (maxHops !== undefined && hops > maxHops) {
+      throw new AtmoError('PERMISSION_DENIED', `The token allows ${maxHops} hops; the call has taken ${hops}`);
     }
     return principal;
   }
@@ -112,7 +146,7 @@ export class RequestGuard {
     throw error;
   }
 
-  #open<Statement extends RequestHead>(body: Uint8Array, from: HubId, open: Opener<Statement>): OpenedRequest<Statement> {
+  #open<Statement extends RequestHead>(body: Uint8Array, from: HubId, open: Opener<Statement>): SignedRequest<Statement> {
     const { clock, drops } = this.#collaborators;
     const arrivedMs = clock.monotonic();
     let counted = false;
@@ -126,7 +160,8 @@ export class RequestGuard {
       const forwarded = forwardedRequestCodec.decode(body);
       const statement = open(forwarded, (head) => keyOf(head, forwarded));
       const fingerprint = hash('sha256', forwarded.signed, 'base64url');
-      return { statement, forwarded, fingerprint, arrivedMs, untilMs: this.#untilMs(forwarded, { from, arrivedMs }) };
+      const hops = forwarded.visited.length;
+      return { statement, forwarded, hops, fingerprint, arrivedMs, untilMs: this.#untilMs(forwarded, { from, arrivedMs }) };
     } catch (error) {
       if (!counted) drops.count('call.forged_or_malformed');
       throw error;
@@ -135,7 +170,7 @@ export class RequestGuard {
 
   /** Returns the sender's deadline. If the sender names none, estimates how long the request was on its way, which may be too short. */
   #untilMs(
-    { remainingMs, deadlineMs }: ForwardedRequest,
+    { remainingMs, deadlineMs }: Pick<ForwardedRequest, 'remainingMs' | 'deadlineMs'>,
     { from, arrivedMs }: { readonly from: HubId; readonly arrivedMs: number },
   ): number {
     if (deadlineMs !== undefined) return Math.min(deadlineMs, arrivedMs + remainingMs);
@@ -144,7 +179,7 @@ export class RequestGuard {
 
   /** Makes the cheap checks first. Returns the key with which the signature is then verified. */
   #keyOf(head: RequestHead, { forwarded, from }: { readonly forwarded: ForwardedRequest; readonly from: HubId }): KeyObject {
-    const { self, epoch, members, time } = this.#collaborators;
+    const { self, time } = this.#collaborators;
     const { visited } = forwarded;
     if (visited[0] !== head.entryHub || visited.at(-1) !== from) {
       this.#refuse('call.wrong_path', new AtmoError('VALIDATION_ERROR', 'The request did not come from the hubs that it lists as visited'));
@@ -155,13 +190,30 @@ export class RequestGuard {
         new AtmoError('VALIDATION_ERROR', `The request was not made within ${TIME_WINDOW_MS / 1000} s of the time on ${self}`),
       );
     }
+    if (head.executingHub === self) this.#requireEpoch(head);
+    return this.#requireMember(head.entryHub).publicKey;
+  }
+
+  #decodeSessionCall(body: Uint8Array): SessionCall {
+    try {
+      return decodeSessionCall(body);
+    } catch (error) {
+      this.#collaborators.drops.count('call.forged_or_malformed');
+      throw error;
+    }
+  }
+
+  /** Throws NODE_UNAVAILABLE if the request was made for another start of this hub. */
+  #requireEpoch({ executorEpoch }: Pick<RequestHead, 'executorEpoch'>): void {
+    const { self, epoch } = this.#collaborators;
     // Epoch 0 means that this hub has not announced itself yet. Until then, it accepts no requests.
-    if (head.executingHub === self && (head.executorEpoch !== epoch() || epoch() === 0))
-      this.#refuse('call.former_epoch', staleEpochError(self, epoch()));
-    const member = members.keyOf(head.entryHub);
-    if (!member)
-      this.#refuse('call.no_member', new AtmoError('PERMISSION_DENIED', `${head.entryHub} is not known to be a member of this mesh`));
-    return member.publicKey;
+    if (executorEpoch !== epoch() || epoch() === 0) this.#refuse('call.former_epoch', staleEpochError(self, epoch()));
+  }
+
+  #requireMember(entryHub: HubId): MemberKey {
+    const member = this.#collaborators.members.keyOf(entryHub);
+    if (member) return member;
+    return this.#refuse('call.no_member', new AtmoError('PERMISSION_DENIED', `${entryHub} is not known to be a member of this mesh`));
   }
 }
 

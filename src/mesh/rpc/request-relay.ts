@@ -2,7 +2,7 @@ import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import { ConcurrencyLimit } from '../rate-limit.ts';
 import type { DropSink, IncomingRequest, RequestKind } from './peer-link.ts';
-import type { OpenedRequest, RequestHead } from './request-guard.ts';
+import type { RequestHead, SignedRequest } from './request-guard.ts';
 import type { RoutedRequests } from './routed-requests.ts';
 
 /** Maximum number of requests of one neighbour that are forwarded at once. */
@@ -30,7 +30,7 @@ export class RequestRelay {
    * Resolves with the signed answer. Rejects with NO_CAPABLE_NODE if the request must not be forwarded, RESOURCE_EXCEEDED if too many
    * requests of the neighbour are being forwarded, or OUTCOME_UNKNOWN if the connection to the next hub broke.
    */
-  async relay(request: IncomingRequest, kind: RequestKind, opened: OpenedRequest<RequestHead>): Promise<Uint8Array> {
+  async relay(request: IncomingRequest, kind: RequestKind, opened: SignedRequest<RequestHead>): Promise<Uint8Array> {
     const { statement, forwarded, untilMs } = opened;
     const { self, requests, drops } = this.#collaborators;
     this.#check(statement, forwarded.visited);

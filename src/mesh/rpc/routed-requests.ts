@@ -27,6 +27,14 @@ interface RoutedRequest {
 
 type RequestTimes = Pick<ForwardedRequest, 'remainingMs' | 'deadlineMs'>;
 
+/** A request to a direct neighbour. */
+interface TimedRequest {
+  readonly kind: RequestKind;
+  /** Time by this hub's monotonic clock until which the caller waits. */
+  readonly untilMs: number;
+  readonly bodyOf: (times: RequestTimes) => Uint8Array;
+}
+
 interface RoutedRequestsParts {
   readonly links: PeerLinks;
   readonly routes: CallRoutes;
@@ -57,12 +65,17 @@ export class RoutedRequests {
     }
     try {
       const sent = this.#readable({ ...request, hopsLeft: isLast ? 0 : request.hopsLeft - 1 }, link.peer.id);
-      const known = this.#clockKnown(link, options.signal);
-      if (known) await known;
-      return await link.request(kind, bodyOf(sent, this.#timesOf(request, link)), options);
+      return await this.sendTo(link, { kind, untilMs: request.untilMs, bodyOf: (times) => bodyOf(sent, times) }, options);
     } catch (error) {
       throw isLast ? error : routingError(toAtmoError(error), { target, via: link.peer.id });
     }
+  }
+
+  /** Sends a request over a link. Rejects like `PeerLink.request`, and with NODE_UNAVAILABLE if the wait for the peer's clock is aborted. */
+  async sendTo(link: PeerLink, { kind, untilMs, bodyOf }: TimedRequest, options: RequestOptions): Promise<Uint8Array> {
+    const known = this.#clockKnown(link, options.signal);
+    if (known) await known;
+    return link.request(kind, bodyOf(this.#timesOf(untilMs, link)), options);
   }
 
   /** Waits for the first ping of a hub that reads deadlines, if its clock is unknown. Rejects with NODE_UNAVAILABLE after an abort. */
@@ -74,7 +87,7 @@ export class RoutedRequests {
   }
 
   /** Returns the time that is left and, for a hub that reads it, the deadline by that hub's clock. */
-  #timesOf({ untilMs }: RoutedRequest, { peer, peerClock }: PeerLink): RequestTimes {
+  #timesOf(untilMs: number, { peer, peerClock }: PeerLink): RequestTimes {
     const remainingMs = Math.max(0, Math.floor(untilMs - this.#parts.clock.monotonic()));
     const peerMs = this.#parts.routes.reads(peer.id, 'wire:deadline') ? peerClock.earliestMs : undefined;
     const deadlineMs = peerMs === undefined ? Number.NaN : Math.max(0, peerMs + remainingMs);
@@ -114,7 +127,8 @@ export interface SigningHub {
   readonly privateKey: KeyObject;
 }
 
-interface MemberKey {
+/** Key of a mesh member. */
+export interface MemberKey {
   /** Raw public key: 32 bytes in base64url. */
   readonly key: string;
   readonly publicKey: KeyObject;

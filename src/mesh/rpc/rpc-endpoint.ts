@@ -107,7 +107,7 @@ export class RpcEndpoint {
     if (!record || record.state === 'spent') return signer.answer(opened, () => ({ state: 'unknown', epoch: epoch() }));
     const isOver = record.state === 'running' ? await this.#isOver(record, opened, request) : true;
     if (!isOver) return signer.answer(opened, () => ({ state: 'running', epoch: epoch() }));
-    if (record.kept) return record.kept;
+    if (record.kept) return record.kept.signed();
     const state = ledger.find(entryHub, requestId)?.state === 'spent' ? 'unknown' : 'forgotten';
     return signer.answer(opened, () => ({ state, epoch: epoch() }));
   }

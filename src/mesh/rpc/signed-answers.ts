@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { openToolResponse, partCodec, type ResponsePart, signToolResponse, type ToolResponse } from '../../codec/messages/call.ts';
+import { encodeSessionAnswer } from '../../codec/messages/session-call.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
@@ -144,23 +145,33 @@ export class AnswerSigner {
 
   /** Returns the encoded answer. `startMs` is the arrival time of the request, by the monotonic clock. */
   sign(outcome: Outcome, opened: OpenedRequest<RequestHead>, startMs: number): Uint8Array {
-    const { self, routes, clock, time } = this.#collaborators;
-    const { statement, forwarded } = opened;
+    const { self, clock, time } = this.#collaborators;
+    const { statement, hops } = opened;
     const head = {
       id: randomUUID(),
       requestId: statement.id,
       execution: {
         nodeId: self.hubId,
         durationUs: Math.max(0, Math.round((clock.monotonic() - startMs) * 1000)),
-        hops: forwarded.visited.length,
+        hops,
       },
       timeMs: time.now(),
     };
     if (outcome.kind === 'error')
       return signToolResponse({ ...head, status: 'error', error: this.#located(outcome.error) }, self.privateKey);
-    // If the entry hub supports `wire:bytes`, bytes are sent as bytes. Hubs on the route need no support, because they only forward.
-    const returns = routes.reads(statement.entryHub, 'wire:bytes') ? outcome.returns : undefined;
+    const returns = this.#bytesOf(outcome, statement);
     return signToolResponse({ ...head, status: 'success', result: outcome.result }, self.privateKey, returns);
+  }
+
+  /** Returns the encoded answer to a call that came without a signature. Only the session protects this answer. */
+  unsigned(outcome: Outcome, { statement }: OpenedRequest<RequestHead>): Uint8Array {
+    if (outcome.kind === 'error') return encodeSessionAnswer({ status: 'error', error: this.#located(outcome.error) });
+    return encodeSessionAnswer({ status: 'success', result: outcome.result }, this.#bytesOf(outcome, statement));
+  }
+
+  /** Returns the schema by which bytes of the result are sent as bytes. Hubs on the route need not read `wire:bytes`: they only forward. */
+  #bytesOf({ returns }: Extract<Outcome, { readonly kind: 'result' }>, { entryHub }: RequestHead): JsonSchema | undefined {
+    return this.#collaborators.routes.reads(entryHub, 'wire:bytes') ? returns : undefined;
   }
 
   /** Runs `work` and signs its result or error. `returns` gives the schema of the result. */

@@ -70,6 +70,21 @@ export function highestRiskOf({ definition, effects, hubs }: RegisteredTool): Ri
   return (effects ?? hubs) && definition.metadata.device === undefined ? 'dangerous' : 'low';
 }
 
+const ADMINISTRATION = { namespace: 'hub', permission: 'admin:' };
+
+/**
+ * Returns whether a hub runs a call of the tool for another hub only if that hub has signed the call: it needs approval by its definition or its
+ * effects, administers the hub, or has steps.
+ */
+export function needsSignature({ definition, innerCalls }: RegisteredTool, effects: readonly Effect[] = []): boolean {
+  const { namespace, requires } = definition;
+  if (needsApproval(definition) || namespace === ADMINISTRATION.namespace || innerCalls !== undefined) return true;
+  const permissions = [...requires.permissions, ...effects.map(({ permission }) => permission)];
+  return (
+    permissions.some((permission) => permission.startsWith(ADMINISTRATION.permission)) || effects.some(({ risk }) => risk === 'dangerous')
+  );
+}
+
 function resourceText(template: string, name: string, value: Json | undefined): string {
   if (value === undefined) throw denied(template, `cannot be judged without the parameter ${name}`);
   if (typeof value === 'string') return value;

@@ -3,7 +3,7 @@ import { HostileBytes } from './hostile-bytes.ts';
 import { MESSAGE_KINDS, type MessageKind } from './message-table.ts';
 
 /** Their bytes depend on the library that deflates, or the decoded part is not the whole message. */
-const NOT_ONE_ENCODING = ['blob-answer', 'forwarded-request'];
+const NOT_ONE_ENCODING = ['blob-answer', 'forwarded-request', 'session-call', 'session-answer'];
 
 /** What became of bytes that hostile members might send. */
 export interface AttackOutcome {

@@ -1,9 +1,10 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { type HubState, stateDigest } from '../../../src/codec/messages/announced-state.ts';
 import { type Announcement, paginate } from '../../../src/codec/messages/announcement.ts';
-import type { MeshQuery, ToolInvoke, ToolResponse } from '../../../src/codec/messages/call.ts';
+import type { MeshQuery, ResponseContent, ToolInvoke, ToolResponse } from '../../../src/codec/messages/call.ts';
 import type { Frame, HandshakeMessage } from '../../../src/codec/messages/connection.ts';
 import type { CertificateClaims, Invite, memberRevocationCodec } from '../../../src/codec/messages/membership.ts';
+import type { SessionCall } from '../../../src/codec/messages/session-call.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 
 /** The key of RFC 8032 §7.1, test 1: everybody can make the same signatures. */
@@ -186,6 +187,38 @@ export const INVOKES: readonly ToolInvoke[] = [
     routing: { hopBudget: 1 },
     timeoutMs: 5_000,
     mode: 'sync',
+  },
+];
+
+const SESSION_CALL = {
+  id: 'req-uuid-123',
+  executorEpoch: HEAD.executorEpoch,
+  token: HEAD.token,
+  traceId: 'trace-789',
+  remainingMs: 29_000,
+};
+
+export const SESSION_CALLS: readonly SessionCall[] = [
+  {
+    ...SESSION_CALL,
+    tool: 'matter:hall_lamp_set_brightness@1.0.0',
+    version: '>=1.0.0',
+    params: { brightness: 42.5, note: 'Grüße' },
+    agentId: 'light-agent/lamp',
+    sessionId: 'sess-456',
+    deadlineMs: 86_429_000,
+    idempotencyKey: 'key-1',
+    mode: 'job',
+  },
+  { ...SESSION_CALL, tool: 'analyze_image', params: { image: '/9j/4A==', task: 'ocr' }, agentId: 'owner', mode: 'sync' },
+];
+
+export const SESSION_ANSWERS: readonly ResponseContent[] = [
+  { status: 'success', result: { delivered: true, celsius: 21.5 } },
+  { status: 'success', result: { format: 'jpeg', image: '/9j/4A==' } },
+  {
+    status: 'error',
+    error: { code: 'PERMISSION_DENIED', message: 'Not allowed', details: { signature: 'required' }, retryable: false },
   },
 ];
 

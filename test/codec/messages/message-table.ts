@@ -5,6 +5,7 @@ import {
   meshQueryCodec,
   openToolInvoke,
   openToolResponse,
+  type ResponseContent,
   signToolInvoke,
   signToolResponse,
   subscribedEventCodec,
@@ -19,6 +20,13 @@ import {
   parseInvite,
   revocationStatementCodec,
 } from '../../../src/codec/messages/membership.ts';
+import {
+  decodeSessionAnswer,
+  decodeSessionCall,
+  encodeSessionAnswer,
+  encodeSessionCall,
+  type SessionCall,
+} from '../../../src/codec/messages/session-call.ts';
 import {
   blobRequestCodec,
   decodeBlobAnswer,
@@ -42,6 +50,8 @@ import {
   QUERIES,
   RESPONSES,
   REVOCATIONS,
+  SESSION_ANSWERS,
+  SESSION_CALLS,
   WITH_PICTURE,
 } from './message-samples.ts';
 
@@ -148,6 +158,12 @@ export const MESSAGE_KINDS: readonly MessageKind[] = [
       },
     },
     RESPONSES,
+  ),
+  kind('session-call', { encode: (call: SessionCall) => encodeSessionCall(call, WITH_PICTURE), decode: decodeSessionCall }, SESSION_CALLS),
+  kind(
+    'session-answer',
+    { encode: (answer: ResponseContent) => encodeSessionAnswer(answer, WITH_PICTURE), decode: decodeSessionAnswer },
+    SESSION_ANSWERS,
   ),
   kind('mesh-query', signed(meshQueryCodec), QUERIES),
   kind(

@@ -35,7 +35,7 @@ async function hubWithBlobs(count: number) {
   const directory = { onChange: nothing, missingBlobs: () => new Map() } as unknown as MeshDirectory;
   await new BlobExchange({ links, directory, blobs, drops: new DropCounter(), clock, onArrived: () => {} }).start();
   const body = blobRequestCodec.encode({ hashes });
-  const request = (from: HubId) => ({ from, body, signal: never, accept: () => {}, part: async () => {} });
+  const request = (from: HubId) => ({ from, fromKey: '', body, signal: never, accept: () => {}, part: async () => {} });
   const ask = async (from = neighbour) =>
     handlers[0]?.(request(from)).then(
       () => 'answered',

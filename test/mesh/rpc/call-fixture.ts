@@ -1,6 +1,7 @@
 import type { ForwardedCall } from '../../../src/calls/pipeline-context.ts';
+import type { ProtocolFeature } from '../../../src/codec/messages/announced-state.ts';
 import { hubIdOf } from '../../../src/codec/public-key.ts';
-import { foreignAgentId, type Principal } from '../../../src/core/auth/principal.ts';
+import { foreignAgentId, type Principal, type RuleVerdict } from '../../../src/core/auth/principal.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import type { HubEvent } from '../../../src/core/events.ts';
 import type { HubId } from '../../../src/core/ids.ts';
@@ -64,6 +65,8 @@ export class CallFixture {
   readonly revoked = new Set<string>();
   /** Those that read nothing but what all do. */
   readonly firstHubs = new Set<HubId>();
+  /** Features that no hub reads. */
+  readonly unread = new Set<ProtocolFeature>();
   /** Changes what hubs show for their callers. */
   claims: Partial<TokenClaims> = {};
 
@@ -156,7 +159,7 @@ export class CallFixture {
       routes: {
         nextHop: (target: HubId) => ways.get(`${id}>${target}`),
         epochOf: (target: HubId) => epochs.get(target),
-        reads: (target: HubId) => !this.firstHubs.has(target),
+        reads: (target: HubId, feature: ProtocolFeature) => !this.firstHubs.has(target) && !this.unread.has(feature),
       },
       members: { keyOf: (hub: HubId) => memberKey(members.get(hub)) },
       clock,
@@ -168,15 +171,18 @@ export class CallFixture {
         tokenText({ id: agent, key: identity.publicKey, permissions, expiresAtMs: clock.now() + HOUR_MS, ...this.claims }),
     };
     const client = new CallClient({ ...parts, tokens });
+    const validity = { isStillValid: (principal: Principal) => !this.revoked.has(principal.id) };
+    const verdict: { current: RuleVerdict } = { current: { kind: 'allow' } };
     const setup = makePipeline({
       clock,
       self: { id },
       registry,
       tools: new ToolDirectory({ registry, self: { id, name: id }, remote: NO_OTHERS.tools, mesh: NO_OTHERS.view }),
       router: client.router,
+      rules: { judge: () => verdict.current },
+      validity,
     });
     const epoch = { value: 7 };
-    const validity = { isStillValid: (principal: Principal) => !this.revoked.has(principal.id) };
     const door = new RpcEndpoint(
       {
         ...parts,
@@ -193,7 +199,7 @@ export class CallFixture {
       { relays: options.relays ?? true },
     );
     door.listen();
-    return { id, identity, engine, links, linkDrops, drops, tap, epoch, client, registry, setup };
+    return { id, identity, engine, links, linkDrops, drops, tap, epoch, client, registry, setup, verdict };
   }
 }
 

@@ -251,6 +251,7 @@ describe('a token', () => {
 describe('an answer', () => {
   test('that the executing hub did not sign is not believed: it is asked what really happened', async () => {
     const { setup, executor, runs } = await stage();
+    setup.unread.add('wire:session');
     const entry = setup.hub(0);
     executor.tap.current = (bytes) => {
       const frame = frameCodec.decode(bytes);
@@ -267,6 +268,7 @@ describe('an answer', () => {
 
   test('of an earlier call does not serve for a later one', async () => {
     const { setup, executor } = await stage();
+    setup.unread.add('wire:session');
     const entry = setup.hub(0);
     const results: Uint8Array[] = [];
     executor.tap.current = (bytes) => {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { type ForwardedRequest, forwardedRequestCodec } from '../../../src/codec/messages/call.ts';
 import { frameCodec } from '../../../src/codec/messages/connection.ts';
+import { decodeSessionCall } from '../../../src/codec/messages/session-call.ts';
+import { REQUEST_KINDS } from '../../../src/mesh/rpc/peer-link.ts';
 import { makeTool } from '../../calls/pipeline-fixture.ts';
 import { seededRandom } from '../../seeded-random.ts';
 import { Draw } from '../../simulation/draw.ts';
@@ -57,15 +59,26 @@ describe.each([2, 3])('calls over a line of %i hubs', (hubs) => {
   });
 });
 
+const isSigned = ({ kind }: { readonly kind: number }) => kind === REQUEST_KINDS.invoke;
+
 /** Two hubs, of which the second one has a tool; what the first one sends to it is kept, and `holdsPings` keeps its pings back. */
-async function pair({ holdsPings, isOlder }: { readonly holdsPings: boolean; readonly isOlder: boolean }) {
+async function pair({
+  holdsPings,
+  isOlder,
+  signs = false,
+}: {
+  readonly holdsPings: boolean;
+  readonly isOlder: boolean;
+  readonly signs?: boolean;
+}) {
   const setup = await CallFixture.of(2);
+  if (signs) setup.unread.add('wire:session');
   const [entry, executor] = [setup.hub(0), setup.hub(1)];
   if (isOlder) setup.firstHubs.add(executor.id);
-  const requests: ForwardedRequest[] = [];
+  const requests: Pick<ForwardedRequest, 'remainingMs' | 'deadlineMs'>[] = [];
   entry.tap.current = (bytes) => {
     const frame = frameCodec.decode(bytes);
-    if (frame.type === 'request') requests.push(forwardedRequestCodec.decode(frame.body));
+    if (frame.type === 'request') requests.push(isSigned(frame) ? forwardedRequestCodec.decode(frame.body) : decodeSessionCall(frame.body));
     return bytes;
   };
   if (holdsPings) executor.tap.current = (bytes) => (frameCodec.decode(bytes).type === 'ping' ? undefined : bytes);
@@ -82,8 +95,12 @@ async function pair({ holdsPings, isOlder }: { readonly holdsPings: boolean; rea
 
 describe('a call', () => {
   test('names its deadline by the clock of the next hub, and an older hub gets only the time that is left', async () => {
-    for (const isOlder of [false, true]) {
-      const { setup, requests, forward } = await pair({ holdsPings: false, isOlder });
+    for (const [isOlder, signs] of [
+      [false, false],
+      [false, true],
+      [true, true],
+    ] as const) {
+      const { setup, requests, forward } = await pair({ holdsPings: false, isOlder, signs });
       const untilMs = setup.clock.monotonic() + 2_000;
       expect(await setup.within(1_000, forward({ untilMs }))).toBe('done');
       expect(requests).toMatchObject([{ remainingMs: 2_000 }]);

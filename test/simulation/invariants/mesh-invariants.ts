@@ -74,7 +74,9 @@ export function checkReadable(to: string, bytes: Uint8Array): void {
 function newPartsOf(bytes: Uint8Array): string | undefined {
   try {
     const frame = frameCodec.decode(bytes);
-    if (frame.type !== 'request' || frame.kind !== REQUEST_KINDS.invoke) return undefined;
+    if (frame.type !== 'request') return undefined;
+    if (frame.kind === REQUEST_KINDS.session_call) return 'a call without a signature';
+    if (frame.kind !== REQUEST_KINDS.invoke) return undefined;
     const { signed, params, deadlineMs } = forwardedRequestCodec.decode(frame.body);
     if (deadlineMs !== undefined) return 'a deadline by its clock';
     if (params !== undefined && typeof params !== 'string') return 'parameters with bytes';
