@@ -46,7 +46,14 @@ export async function run(): Promise<BenchFigure[]> {
       vs: 'what a call there takes longer than the same call here / an echo, the signatures that it needs and a pass through the pipeline',
     },
     {
-      ...{ name: 'mesh.call.signed_ratio', value: signedRatio, unit: 'ratio', bar: SIGNED_BAR, ok: signedRatio <= SIGNED_BAR, samples: CALLS },
+      ...{
+        name: 'mesh.call.signed_ratio',
+        value: signedRatio,
+        unit: 'ratio',
+        bar: SIGNED_BAR,
+        ok: signedRatio <= SIGNED_BAR,
+        samples: CALLS,
+      },
       vs: 'the same / an echo and the signatures of a call that is signed',
     },
     { ...common, name: 'mesh.call.pipeline', value: pipelineMs, unit: 'ms', vs: 'p50 of a call here less p50 of a look at its tool' },

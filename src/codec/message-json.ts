@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { AtmoError } from '../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema, tryParseJson } from '../core/json.ts';
-import { mapBase64 } from './base64.ts';
+import { mapBase64, mentionsBase64 } from './base64.ts';
 import { canonicalJson } from './canonical-json.ts';
 import type { CborValue } from './cbor.ts';
 import { refuse, textOf, type ValuePath, type WireType } from './message-schema.ts';
@@ -51,6 +51,10 @@ export const MAX_BYTE_STRINGS = 64;
 
 /** Returns both forms of a value. In `pieces`, bytes replace the strings that the schema declares as base64 (at most 64 strings). */
 export function writtenJson(value: Json, schema: JsonSchema): WrittenJson {
+  if (!mentionsBase64(schema)) {
+    const whole = canonicalJson(value);
+    return { text: whole, pieces: whole };
+  }
   const encoded: string[] = [];
   const mark = randomUUID();
   const hollow = mapBase64(schema, value, ({ text }) => (encoded.length < MAX_BYTE_STRINGS && encoded.push(text) ? mark : text));

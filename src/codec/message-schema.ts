@@ -172,7 +172,7 @@ function textual({ prefix = '', encoding, ...bounds }: TextForm): WireType<strin
   const format = (bytes: Uint8Array): string => prefix + (isShortHex ? hexOf(bytes) : textOf(bytes, encoding));
   const parse = (value: unknown, at: ValuePath): Uint8Array => {
     const text = typeof value === 'string' ? value : refuse(at, 'is not text');
-    const bytes = Uint8Array.from(Buffer.from(text.slice(prefix.length), encoding));
+    const bytes = new Uint8Array(Buffer.from(text.slice(prefix.length), encoding));
     if (format(bytes) !== text) return refuse(at, `is not ${prefix === '' ? '' : `${prefix} and `}${encoding}`);
     return requireBytes(bytes, at, bounds);
   };

@@ -12,7 +12,7 @@ import type {
 } from '@libp2p/interface';
 import { noise } from '@libp2p/noise';
 import { preSharedKey } from '@libp2p/pnet';
-import { type LengthPrefixedStream, lpStream } from '@libp2p/utils';
+import { LengthPrefixedDecoder, type LengthPrefixedStream, lpStream } from '@libp2p/utils';
 import { yamux } from '@libp2p/yamux';
 import { createLibp2p } from 'libp2p';
 import { AtmoError } from '../../core/errors.ts';
@@ -87,6 +87,8 @@ function protector(key: Uint8Array, attempts: ConnectionAttempts): ConnectionPro
 const PROTOCOL = '/atmosphere-edge/noise/1';
 /** Maximum number of bytes that a peer may send before the gate has read them. */
 const MAX_READ_AHEAD_BYTES = 65_536;
+/** Bytes of the length before each Noise message (https://noiseprotocol.org/noise.html, section 13; libp2p's noise specification). */
+const NOISE_LENGTH_BYTES = 2;
 /** Time limit for sending a refusal, in milliseconds. */
 const REFUSAL_MS = 500;
 
@@ -123,6 +125,7 @@ class MemberEncrypter implements ConnectionEncrypter {
   async #admit(attempt: ConnectionAttempt, secured: SecuredConnection): Promise<SecuredConnection> {
     try {
       await this.#runGate(attempt, secured);
+      endQuietly(secured.connection);
       return secured;
     } catch (error) {
       attempt.error = error;
@@ -143,6 +146,23 @@ class MemberEncrypter implements ConnectionEncrypter {
     // Leaves the bytes after the gate's messages to the multiplexer.
     messages.unwrap();
   }
+}
+
+const TOO_SHORT = new RangeError('The length of the next message has not come yet');
+
+/**
+ * Noise asks for a next message after each one, and libp2p's decoder learns by an error that there is none. To make this error with its stack takes
+ * twice as long as to decrypt a message, so it gets one that exists already.
+ */
+function endQuietly(connection: object): void {
+  const decoder: unknown = Reflect.get(connection, 'decoder');
+  if (!(decoder instanceof LengthPrefixedDecoder)) return;
+  const lengthOf: unknown = Reflect.get(decoder, 'lengthDecoder');
+  if (typeof lengthOf !== 'function') return;
+  Reflect.set(decoder, 'lengthDecoder', (bytes: { readonly byteLength: number }) => {
+    if (bytes.byteLength < NOISE_LENGTH_BYTES) throw TOO_SHORT;
+    return lengthOf(bytes);
+  });
 }
 
 /** Sends and reads gate messages over an encrypted stream. Each message has its length in front. */
