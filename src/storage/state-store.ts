@@ -28,6 +28,14 @@ const MAX_NAME_LENGTH = 256;
 /** Maximum number of remembered deletions of trust entries. They are repeated after a restore from a snapshot, which is some hours old. */
 const MOST_DELETIONS = 500;
 const LIVE = '(expires_ms IS NULL OR expires_ms > :now)';
+/** Largest length of the values of a space that is kept in memory, in characters. */
+const MAX_KEPT_LENGTH = 16_384;
+
+interface SpaceEntry {
+  readonly entry: { readonly key: string; readonly value: Json };
+  /** Milliseconds since 1970; null if it never expires. */
+  readonly expiresMs: number | null;
+}
 
 /**
  * Stores small durable state in `state.db`. Each write increments the generation, and is synced and anchored before the call returns.
@@ -40,6 +48,8 @@ export class StateStore implements KeyValueStore, Service {
   readonly #trust: TrustLog;
   /** Deletions of trust entries by space and key, the oldest first. */
   readonly #deleted = new Map<string, TrustChange>();
+  /** Small spaces as they were read, with the entries that have expired since. */
+  readonly #spaces = new Map<string, readonly SpaceEntry[]>();
   #generation = 0;
   /** Sum of the checksums of all rows. */
   #digest = 0;
@@ -104,9 +114,22 @@ export class StateStore implements KeyValueStore, Service {
   }
 
   entries(space: string): readonly { readonly key: string; readonly value: Json }[] {
-    const sql = `SELECT key, value FROM entry WHERE space = :space AND ${LIVE} ORDER BY key`;
-    const rows = this.#file.use(() => this.#file.statement(sql).all({ space, now: this.#collaborators.clock.now() }));
-    return rows.map((row) => ({ key: String(row.key), value: JSON.parse(String(row.value)) as Json }));
+    const nowMs = this.#collaborators.clock.now();
+    const rows = this.#file.use(() => this.#spaces.get(space) ?? this.#readSpace(space));
+    return rows.filter(({ expiresMs }) => expiresMs === null || expiresMs > nowMs).map(({ entry }) => entry);
+  }
+
+  /** Reads a space. A small one is kept until it changes: each request asks for the persons of the house and their keys. */
+  #readSpace(space: string): readonly SpaceEntry[] {
+    const sql = 'SELECT key, value, expires_ms FROM entry WHERE space = ? ORDER BY key';
+    const rows = this.#file.statement(sql).all(space);
+    const entries = rows.map(({ key, value, expires_ms: expiresMs }) => ({
+      entry: { key: String(key), value: JSON.parse(String(value)) as Json },
+      expiresMs: expiresMs === null ? null : Number(expiresMs),
+    }));
+    const length = rows.reduce((sum, { value }) => sum + String(value).length, 0);
+    if (length <= MAX_KEPT_LENGTH) this.#spaces.set(space, entries);
+    return entries;
   }
 
   /** Copies the database now, in addition to the scheduled copies. */
@@ -124,6 +147,7 @@ export class StateStore implements KeyValueStore, Service {
 
   #put(entry: Pick<EntryRow, 'space' | 'key' | 'value' | 'expiresMs'>): void {
     const row = { ...entry, generation: this.#generation + 1 };
+    this.#spaces.delete(row.space);
     const sum = sumOf(row);
     const before = this.#file.write(() => {
       const old = this.#file.statement('SELECT sum FROM entry WHERE space = ? AND key = ?').get(row.space, row.key);
@@ -138,6 +162,7 @@ export class StateStore implements KeyValueStore, Service {
 
   #drop(where: string, ...values: readonly (string | number)[]): number {
     const generation = this.#generation + 1;
+    this.#spaces.clear();
     const sums = this.#file.transaction(() => {
       const gone = this.#file.statement(`DELETE FROM entry WHERE ${where} RETURNING sum`).all(...values);
       if (gone.length > 0) this.#file.statement('UPDATE deleted SET generation = ?').run(generation);
