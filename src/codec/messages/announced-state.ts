@@ -73,7 +73,7 @@ export const toolEntries: WireType<readonly AnnouncedTool[]> = {
     return [
       Uint8Array.from(shared),
       names.map((name, step) => name.slice(shared[step])).join('\n'),
-      Uint8Array.from(ordered.flatMap(({ hash }, step) => [...(HASH.toCbor(hash, { within: at, step }) as Uint8Array)])),
+      Buffer.concat(ordered.map(({ hash }, step) => HASH.toCbor(hash, { within: at, step }) as Uint8Array)),
       Uint8Array.from(ordered.map(({ capability }, step) => capabilityByte(capability, { within: at, step }))),
     ];
   },
@@ -118,7 +118,8 @@ export const deviceEntries: WireType<readonly AnnouncedDevice[]> = {
 
 /** Returns the entries in the order in which they are sent: by id. The default version of a tool is not part of the compared id. */
 export function inCanonicalOrder<Entry extends { readonly id: string }>(entries: readonly Entry[]): readonly Entry[] {
-  return entries.toSorted((a, b) => (shorten(a.id) < shorten(b.id) ? -1 : 1));
+  const isOrdered = entries.every(({ id }, step) => step === 0 || shorten(entries[step - 1]?.id ?? '') < shorten(id));
+  return isOrdered ? entries : entries.toSorted((a, b) => (shorten(a.id) < shorten(b.id) ? -1 : 1));
 }
 
 /** Returns the entries if they are in canonical order. Throws VALIDATION_ERROR for any other order and for two entries with the same id. */

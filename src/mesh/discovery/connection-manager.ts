@@ -96,8 +96,9 @@ export class ConnectionManager implements Service {
   review(): void {
     if (this.#stop.signal.aborted) return;
     const connected = new Set(this.#collaborators.engine.peers().map(({ id }) => id));
-    const known = this.#addresses.all();
-    const wanted = this.#wanted(known);
+    const proven = this.#addresses.proven();
+    const known = this.#addresses.all(proven);
+    const wanted = this.#wanted(proven, known);
     for (const id of wanted) if (!connected.has(id)) this.#dialler(id).schedule(this.#dialDelayMs(id, FIRST_CONTACT_MS));
     for (const text of this.#peers) this.#keepConfigured(text, connected);
     this.#stopUnwanted(wanted, known);
@@ -132,9 +133,8 @@ export class ConnectionManager implements Service {
 
   // Returns the hubs to connect to: all hubs at configured addresses, and neighbours. Neighbours are selected three times: among the proven
   // hubs, among all known hubs and among the reachable hubs.
-  #wanted(all = this.#addresses.all()): ReadonlySet<HubId> {
+  #wanted(proven = this.#addresses.proven(), all = this.#addresses.all(proven)): ReadonlySet<HubId> {
     const self = this.#collaborators.engine.id;
-    const proven = this.#addresses.proven();
     const reachable = [...all].filter((id) => (this.#diallers.get(id)?.failures ?? 0) < UNREACHABLE_AFTER_FAILURES);
     // Mostly the three are the same hubs.
     const further = [...(all.size > proven.size ? [all] : []), ...(reachable.length < all.size ? [reachable] : [])];

@@ -51,8 +51,8 @@ export class PeerAddressRegistry {
   }
 
   /** Returns the proven hubs and the hubs that DNS-SD found. DNS-SD proves nothing, because anybody can forge its records. */
-  all(): ReadonlySet<HubId> {
-    return this.#others([...this.proven(), ...this.#discovered.keys()]);
+  all(proven = this.proven()): ReadonlySet<HubId> {
+    return this.#discovered.size === 0 ? proven : this.#others([...proven, ...this.#discovered.keys()]);
   }
 
   /** Returns the hubs that were reached at configured addresses. */

@@ -3,6 +3,7 @@ import type { Clock } from '../../core/clock.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import { isJsonObject, type Json } from '../../core/json.ts';
+import { oncePerObject } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
 import { isWrittenVisibly, visibleLine, visibleText } from '../../core/untrusted-text.ts';
 import { lintDefinition } from '../../tools/definition/definition-lint.ts';
@@ -31,6 +32,9 @@ const TURN = { bytesOfHub: 32_768, bytes: 65_536, ms: 20 };
 /** Read budget of each hub: its size and its refill rate. If a hub sends changes without pause, only its own definitions are delayed. */
 const BUDGET = { bytes: 4 * 1_048_576, bytesPerMs: 655 };
 
+/** The ids of definitions. Each change of a hub's announcement asks for those of all its tools. */
+const idOf = oncePerObject((definition: ToolDefinition) => toolId(definition));
+
 /** Stores the definitions of other hubs by hash. Reads each definition only once, even if several hubs announce it. */
 export class DefinitionStore {
   readonly #parts: DefinitionStoreCollaborators;
@@ -55,7 +59,7 @@ export class DefinitionStore {
    */
   get(hash: string, id: string, hub: HubId): OfferedTool | undefined {
     const tool = this.#offered(hash, hub);
-    return tool && toolId(tool.definition) === id ? tool : undefined;
+    return tool && idOf(tool.definition) === id ? tool : undefined;
   }
 
   /** Returns true if a definition was read, even if it was then rejected. */

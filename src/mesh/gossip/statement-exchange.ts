@@ -9,7 +9,7 @@ import {
 } from '../../codec/messages/sync.ts';
 import type { HubContext } from '../../core/context.ts';
 import { AtmoError } from '../../core/errors.ts';
-import type { Service } from '../../core/lifecycle.ts';
+import { oncePerObject, type Service } from '../../core/lifecycle.ts';
 import { KeyedRateLimit } from '../rate-limit.ts';
 import type { IncomingRequest, PeerLink, PeerLinks } from '../rpc/peer-link.ts';
 import type { DropCounter } from './gossip-limits.ts';
@@ -37,6 +37,8 @@ const REQUEST_RATE = { burst: 40, perSecond: 4 };
 /** Maximum size, in bytes, of the statements in one response. The remaining statements need another request. */
 const MAX_ANSWER_BYTES = 2_097_152;
 const NAME_DIGITS = 32;
+/** The names of statements. Each hub asks each neighbour for its statements all the time, and most stay the same. */
+const nameOf = oncePerObject((bytes: Uint8Array) => sha256Hex(bytes).slice(0, NAME_DIGITS));
 const LONGEST_TURN_MS = 20;
 
 /**
@@ -123,6 +125,6 @@ export class StatementExchange implements Service {
     const all = this.#parts.sources.flatMap((source) =>
       source.statements().map((bytes): GossipStatement => ({ kind: source.kind, bytes })),
     );
-    return new Map(all.map((statement) => [sha256Hex(statement.bytes).slice(0, NAME_DIGITS), statement]));
+    return new Map(all.map((statement) => [nameOf(statement.bytes), statement]));
   }
 }

@@ -37,12 +37,10 @@ export function formatToolName(reference: ToolReference): string {
 
 /** Returns the canonical id `namespace:name@version`. Throws VALIDATION_ERROR if a part is malformed; the error names the part. */
 export function toolId(parts: { readonly namespace: string; readonly name: string; readonly version: string }): ToolId {
-  requireForm(NAMESPACE.test(parts.namespace), `Namespace ${JSON.stringify(parts.namespace)} is not of the form ${NAMESPACE.source}`);
-  requireForm(NAME.test(parts.name), `Tool name ${JSON.stringify(parts.name)} is not of the form ${NAME.source}`);
-  requireForm(
-    semver.valid(parts.version) === parts.version,
-    `Version ${JSON.stringify(parts.version)} is not a semantic version such as 1.0.0`,
-  );
+  const { namespace, name, version } = parts;
+  if (!NAMESPACE.test(namespace)) refuseForm(`Namespace ${JSON.stringify(namespace)} is not of the form ${NAMESPACE.source}`);
+  if (!NAME.test(name)) refuseForm(`Tool name ${JSON.stringify(name)} is not of the form ${NAME.source}`);
+  if (semver.valid(version) !== version) refuseForm(`Version ${JSON.stringify(version)} is not a semantic version such as 1.0.0`);
   return formatToolName(parts) as ToolId;
 }
 
@@ -78,8 +76,8 @@ function splitOnce(text: string, at: number): readonly [string, string | undefin
   return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-function requireForm(isValid: boolean, message: string): void {
-  if (!isValid) throw new AtmoError('VALIDATION_ERROR', message);
+function refuseForm(message: string): never {
+  throw new AtmoError('VALIDATION_ERROR', message);
 }
 
 /** Maximum length of a tool name for models. Common clients add a prefix and would cut longer names. */
