@@ -26,8 +26,17 @@ function write(value: unknown, path: Path): string {
 }
 
 function writeText(text: string, path: Path): string {
+  if (PLAIN.test(text)) return `"${text}"`;
   if (!text.isWellFormed()) refuse(path, 'is text with half a surrogate pair, which UTF-8 cannot carry');
   return JSON.stringify(text);
+}
+
+/** Text of ASCII without the characters that JSON escapes (RFC 8259 §7). Most names and values are of this form. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
+/** Returns a text as `JSON.stringify` does. It takes less time for plain ASCII. */
+export function jsonText(text: string): string {
+  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
 function writeNumber(number: number, path: Path): string {

@@ -1,4 +1,4 @@
-import { canonicalJson } from '../../codec/canonical-json.ts';
+import { canonicalJson, jsonText } from '../../codec/canonical-json.ts';
 import { sha256Hex } from '../../codec/hashes.ts';
 import type { Effect, Principal } from '../../core/auth/principal.ts';
 import { isoTime } from '../../core/clock.ts';
@@ -76,11 +76,11 @@ function rowText(hub: string, seq: number, { kind, atMs, agent, tokens, tool, re
 }
 
 function member(name: string, value: string | undefined): string {
-  return value === undefined ? '' : `"${name}":${JSON.stringify(value)},`;
+  return value === undefined ? '' : `"${name}":${jsonText(value)},`;
 }
 
 function last(name: string, value: string | undefined): string {
-  return value === undefined ? '' : `,"${name}":${JSON.stringify(value)}`;
+  return value === undefined ? '' : `,"${name}":${jsonText(value)}`;
 }
 
 type Problem = NonNullable<AuditVerification['problem']>;
@@ -252,7 +252,7 @@ function intentContent({ principal, argumentsHash, params, effects, before, deci
   const { runId, logicalTimeMs, randomSeed } = run;
   const { approvedBy, approvalId, rule } = decision;
   return {
-    arguments_hash: JSON.stringify(argumentsHash),
+    arguments_hash: jsonText(argumentsHash),
     before: before && canonical(before),
     decision: Object.keys(decision).length > 0 ? canonical(present({ approved_by: approvedBy, approval_id: approvalId, rule })) : undefined,
     effects: effects.length > 0 ? canonical(effects.map(effectContent)) : undefined,
@@ -260,7 +260,7 @@ function intentContent({ principal, argumentsHash, params, effects, before, deci
     node_id: nodeId && JSON.stringify(nodeId),
     params: params && canonical(params),
     principal_kind: `"${principal.kind}"`,
-    run: `{"logical_time_ms":${logicalTimeMs},"random_seed":${JSON.stringify(randomSeed)},"run_id":${JSON.stringify(runId)}}`,
+    run: `{"logical_time_ms":${logicalTimeMs},"random_seed":${jsonText(randomSeed)},"run_id":${jsonText(runId)}}`,
   };
 }
 

@@ -27,7 +27,13 @@ interface Walk {
  * (NaN, function, class instance, cycle), and PAYLOAD_TOO_LARGE above the limits.
  */
 export function copyJson(value: unknown, limits: JsonLimits = DEFAULT_JSON_LIMITS): Json {
-  return copyValue(value, { limits, size: 0 }, 0);
+  return measuredCopy(value, limits).copy;
+}
+
+/** Returns a deep copy like `copyJson`, and the estimated length of its JSON text. */
+export function measuredCopy(value: unknown, limits: JsonLimits): { readonly copy: Json; readonly size: number } {
+  const walk = { limits, size: 0 };
+  return { copy: copyValue(value, walk, 0), size: walk.size };
 }
 
 /** Returns a deep copy like `copyJson`. Also throws VALIDATION_ERROR if the value is not an object. */
@@ -63,7 +69,8 @@ function copyValue(value: unknown, walk: Walk, depth: number): Json {
 
 function copyMembers(value: object, walk: Walk, depth: number): JsonObject {
   const copy: Record<string, Json> = {};
-  for (const [key, item] of Object.entries(value)) {
+  for (const key of Object.keys(value)) {
+    const item = (value as Readonly<Record<string, unknown>>)[key];
     if (item === undefined) continue;
     charge(walk, key.length + 4, key);
     const member = copyValue(item, walk, depth + 1);

@@ -7,7 +7,7 @@ import { nearestTexts } from '../../core/edit-distance.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema, pointerSegment } from '../../core/json.ts';
 import { oncePerObject } from '../../core/lifecycle.ts';
-import { copyJson, DEFAULT_JSON_LIMITS, describeType, type JsonLimits } from './plain-json.ts';
+import { copyJson, DEFAULT_JSON_LIMITS, describeType, type JsonLimits, measuredCopy } from './plain-json.ts';
 import { ALSO_ACCEPTED, atPointer, isSchemaObject, mapSchema } from './schema-walk.ts';
 
 /** The checked value with its defaults, or the mistakes in it. */
@@ -48,8 +48,8 @@ export class SchemaValidator {
 
   /** Checks a copy of the value and fills in defaults. Never converts a text to a number. Throws PAYLOAD_TOO_LARGE above the limits. */
   check(schema: JsonSchema, value: unknown, limits = this.#limits): CheckResult {
-    const copy = copyJson(value, limits);
-    const validate = this.#validatorOf(schema, lengthOf(schema) * JSON.stringify(copy).length > MAX_COST_OF_ALL_ERRORS ? 'first' : 'all');
+    const { copy, size } = measuredCopy(value, limits);
+    const validate = this.#validatorOf(schema, lengthOf(schema) * size > MAX_COST_OF_ALL_ERRORS ? 'first' : 'all');
     if (validate(copy)) return { isValid: true, value: copy };
     return { isValid: false, problems: describeProblems(schema, copy, validate.errors ?? []) };
   }
