@@ -1,5 +1,6 @@
 import { Cron } from 'croner';
 import { invalidInput } from '../../core/errors.ts';
+import { oncePerText } from '../../core/lifecycle.ts';
 import { momentOf, offsetAt } from '../../core/local-time.ts';
 
 /** Five fields. Without this, the library would also accept a sixth field for seconds, dates and nicknames. */
@@ -55,6 +56,16 @@ function nextNearChange(inUtc: Cron, timeZone: string, afterMs: number): number 
 }
 
 function parsed(cron: string, timeZone: string): Cron {
+  return known(`${timeZone} ${cron}`);
+}
+
+/** An automation asks for its next moment after each one. To parse an expression takes longer than to find the moment. */
+const known = oncePerText((text) => parse(text.slice(text.indexOf(' ') + 1), text.slice(0, text.indexOf(' '))), {
+  maxKept: 256,
+  maxLength: 256,
+});
+
+function parse(cron: string, timeZone: string): Cron {
   try {
     if (FIVE_FIELDS.test(cron)) return new Cron(cron, { mode: '5-part', timezone: timeZone, paused: true });
   } catch {
