@@ -74,14 +74,26 @@ function gate(target: object, name: string): void {
 /** Files that only the functions of `node:fs` above change, and that a hub looks at all the time: that of its rules each second. */
 const LOOKED_AT = /\.yaml$/;
 
-/** Asks the kernel again about such a file only after some file was changed. It takes longer than all else that a hub does in a quiet second. */
+/** Functions that change one file, which they get as a path or as a descriptor. The others may change any. */
+const OF_ONE_FILE: ReadonlySet<string> = new Set(['openSync', 'writeFileSync', 'appendFileSync', 'writeSync', 'ftruncateSync']);
+
+/**
+ * Asks the kernel again about such a file only after it may have changed. That takes longer than all else that a hub does in a quiet
+ * second.
+ */
 function rememberStats(): void {
   const found = new Map<string, unknown>();
+  const opened = new Set<unknown>();
   for (const name of [...WRITES, ...MORE_WRITES]) {
     const write = Reflect.get(fs, name) as Call;
     Reflect.set(fs, name, (...given: unknown[]) => {
-      found.clear();
-      return Reflect.apply(write, fs, given);
+      const [file] = given;
+      const isLookedAt = typeof file === 'string' ? LOOKED_AT.test(file) : opened.has(file);
+      if (isLookedAt || !OF_ONE_FILE.has(name)) found.clear();
+      const result = Reflect.apply(write, fs, given);
+      if (name === 'openSync' && isLookedAt) opened.add(result);
+      else if (name === 'openSync') opened.delete(result);
+      return result;
     });
   }
   const stat = fs.statSync as Call;
