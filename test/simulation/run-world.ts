@@ -44,9 +44,13 @@ function newFolder(): string {
   }
 }
 
-function printFigures({ hash, events, attempts, effects, outcomes }: WorldFigures, { seed, hubs, hours }: Plan, ms: number): void {
+function printFigures(figures: WorldFigures, { seed, hubs, hours }: Plan, ms: number): void {
+  const { hash, events, attempts, effects, outcomes, pipelineCalls } = figures;
   const ends = Object.entries(outcomes).toSorted(([, a], [, b]) => b - a);
-  console.log(`seed ${seed}: ${hubs} hubs for ${hours} h, ${events} events, ${attempts} calls, ${effects} effects`);
+  const callers = Object.entries(pipelineCalls);
+  const all = callers.reduce((sum, [, count]) => sum + count, 0);
+  console.log(`seed ${seed}: ${hubs} hubs for ${hours} h, ${events} events, ${attempts} calls of agents, ${effects} effects`);
+  console.log(`calls through the pipelines of the hubs: ${all} (${callers.map(([who, count]) => `${who} ${count}`).join(', ')})`);
   console.log(`answers: ${ends.map(([code, count]) => `${code} ${count}`).join(', ')}`);
   console.log(`${Math.round(ms)} ms of processor time, ${Math.round((hubs * hours * 60_000) / ms)} simulated hub-hours a minute`);
   console.log(`hash ${hash}`);

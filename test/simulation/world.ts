@@ -27,6 +27,7 @@ import { SimulatedMessenger } from './messengers.ts';
 import { NotificationProvider } from './notification-provider.ts';
 import { installOlderMembers } from './older-member.ts';
 import { SimulatedOwner } from './people.ts';
+import { countPipelineCalls, type PipelineCalls, pipelineCalls } from './pipeline-calls.ts';
 import { SimulatedProposer } from './proposers.ts';
 import { changeRules, rulesText } from './rules.ts';
 import { type DeviceMood, deviceTools } from './simulated-devices.ts';
@@ -50,6 +51,8 @@ export interface WorldFigures {
   readonly attempts: number;
   readonly effects: number;
   readonly outcomes: Readonly<Record<string, number>>;
+  /** All calls that the pipelines of the hubs took, with those of `attempts`. */
+  readonly pipelineCalls: PipelineCalls;
 }
 
 const PASSPHRASE = 'correct horse battery staple';
@@ -110,6 +113,7 @@ export class World {
     this.machines = Array.from({ length: plan.hubs }, (_, index) => this.#machine(`hub-${index}`));
     installOlderMembers();
     watchCalls();
+    countPipelineCalls();
     const older = this.machines.slice(1).at(-1);
     const isMixed = this.#drawFor('older member').chance(OLDER_SHARE);
     if (older && isMixed && this.has(`older-${older.name}`)) older.olderUntilMs = Number.POSITIVE_INFINITY;
@@ -392,7 +396,8 @@ export class World {
     const { attempts, effects } = this.ledger;
     const outcomes: Record<string, number> = {};
     for (const { outcome = 'lost' } of attempts.values()) outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
-    return { hash: this.trace.end(), events: this.queue.eventCount, attempts: attempts.size, effects: effects.length, outcomes };
+    const counts = { events: this.queue.eventCount, attempts: attempts.size, effects: effects.length };
+    return { hash: this.trace.end(), ...counts, outcomes, pipelineCalls: pipelineCalls() };
   }
 
   #logger(machine: string): Logger {
