@@ -10,6 +10,8 @@ const COMPILED = new URL('../../.run/compile-cache', import.meta.url).pathname;
 const TICKS_PER_SECOND = 100;
 /** The signal that ends a program at its soft limit of processor time (setrlimit(2)). */
 const OUT_OF_TIME: NodeJS.Signals = 'SIGXCPU';
+/** A world makes much that it forgets at once. With a larger space for that, V8 collects it a third as often, and forgets no compiled code. */
+const V8_OPTIONS = ['--max-semi-space-size=64', '--min-semi-space-size=64', '--no-flush-bytecode'];
 /** What does not hold where a program has ended before its world began, or with its world, as by a mistake in its sources. */
 export const NOT_SIMULATED = 'a program simulates its world';
 
@@ -34,7 +36,7 @@ export async function runChild({ plan, traceFile, limitSeconds }: Run): Promise<
   const more = traceFile === undefined ? [] : ['--trace', traceFile];
   const limit = limitSeconds === undefined ? '' : `ulimit -S -t ${Math.ceil(limitSeconds)}; `;
   const startSeconds = childSeconds();
-  const program = [process.execPath, PROGRAM, ...argumentsOf(plan), ...more];
+  const program = [process.execPath, ...V8_OPTIONS, PROGRAM, ...argumentsOf(plan), ...more];
   const env = { ...process.env, TZ: 'UTC', NODE_COMPILE_CACHE: COMPILED };
   const child = spawn('bash', ['-c', `${limit}exec "$@"`, 'bash', ...program], { stdio: ['ignore', 'pipe', 'pipe'], env });
   const [printed, errors, [code, signal]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
