@@ -9,6 +9,8 @@ import type { World } from './world.ts';
 /** Mean times between two proposals, and between two looks of the owner, in milliseconds. A hub takes 16 proposals of an agent in a day. */
 const PROPOSED_EVERY_MS = 8 * 60_000;
 const LOOKS_EVERY_MS = 6 * 60_000;
+/** An accepted automation runs so often, in milliseconds. */
+const RUNS_EVERY_MS = 5 * 60_000;
 const PERMISSIONS = ['agent:propose', 'agent:spawn', `${REPEATABLE}:use`];
 
 type Answer = ReturnType<typeof JSON.parse>;
@@ -69,7 +71,7 @@ export class SimulatedProposer {
     const proposal = {
       name: agent,
       config: {
-        trigger: { type: 'time', cron: '* * * * *', time_zone: 'UTC' },
+        trigger: { type: 'time', cron: this.#cron(), time_zone: 'UTC' },
         actions: [{ tool: deviceTool(REPEATABLE, this.#machine.name), params, on_error: 'continue' }],
       },
       permissions: [`${REPEATABLE}:use`],
@@ -88,6 +90,12 @@ export class SimulatedProposer {
     automation.definitions.push(definition);
     this.#definitions.set(id, definition);
     if (this.#draw.chance(0.3)) await this.#mustFail('accept_automation', { proposal_id: id, hash }, token);
+  }
+
+  /** The times at which a proposed automation runs: each minute at least where people do more. */
+  #cron(): string {
+    const minutes = Math.min(59, Math.max(1, Math.round(this.#world.paced(RUNS_EVERY_MS) / 60_000)));
+    return minutes === 1 ? '* * * * *' : `*/${minutes} * * * *`;
   }
 
   #living(): readonly ProposedAutomation[] {
