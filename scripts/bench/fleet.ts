@@ -82,11 +82,14 @@ async function allFresh(hub: HubProgram): Promise<void> {
   for (;;) {
     const sinceStartMs = performance.now() - hub.process.startedMs;
     const devices = await hub.devices();
-    const fresh = devices.filter(
-      ({ reachability, age_ms: ageMs }) => reachability === 'reachable' && ageMs !== null && ageMs < sinceStartMs,
+    const stale = devices.filter(
+      ({ reachability, age_ms: ageMs }) => reachability !== 'reachable' || ageMs === null || ageMs >= sinceStartMs,
     );
-    if (fresh.length === DEVICES) return;
-    if (sinceStartMs > GIVE_UP_MS) throw new AtmoError('TIMEOUT', `Only ${fresh.length} of ${devices.length} devices are fresh`);
+    if (devices.length === DEVICES && stale.length === 0) return;
+    if (sinceStartMs > GIVE_UP_MS) {
+      const states = stale.map(({ id, reachability, age_ms: ageMs }) => `${id} is ${reachability}, heard ${ageMs} ms ago`);
+      throw new AtmoError('TIMEOUT', `Not all ${DEVICES} devices are fresh ${sinceStartMs} ms after the start: ${states.join('; ')}`);
+    }
     await sleep(POLL_MS);
   }
 }

@@ -63,6 +63,8 @@ async function startBoard(dir: string): Promise<Board> {
   const places = { directory: dir, snapshotDirectory: join(dir, 'snapshots') };
   const store = stack.use(new StateStore(ground, places));
   const readings = stack.use(new HistoryStore(ground, places));
+  // The names of the home are read from it at once.
+  await store.start();
   const chip = new SimulatedChip(systemClock, { names: Array.from({ length: LINES }, (_, line) => `line${line}`) });
   const gpio = openGpio({ ...ground, store, openChip: async () => chip }, { backend: 'sim', inputs: inputs(), outputs: {} });
   const sources = [...kernelSources(systemClock, sysfs), gpio.source];
@@ -72,7 +74,7 @@ async function startBoard(dir: string): Promise<Board> {
     settings,
   );
   const { door } = benchDoor({ events, readings, store });
-  for (const service of [store, readings, gpio.service, sensors, door]) await service.start();
+  for (const service of [readings, gpio.service, sensors, door]) await service.start();
   for (const service of [gpio.service, sensors, door]) stack.use(service);
   return { chip, url: door.url, told: () => toldCount, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
