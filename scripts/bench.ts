@@ -1,6 +1,8 @@
 /**
  * Runs one benchmark: `npm run bench -- NAME [--json]`, `--list` names them. With --json standard output holds one JSON line
  * per figure. Exit 0 when every figure keeps its bar.
+ * `--gate` compares the tree with the commit of gate/base.json instead; `--gate --self N` that commit with itself, N times, and
+ * `--record FILE` keeps what was measured.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -72,18 +74,31 @@ function print(figure: BenchFigure): void {
   }
 }
 
+/** Only the private network of scripts/in-netns has this file. */
+function isInNetwork(): boolean {
+  return existsSync('/run/netns/lan');
+}
+
+function againInNetwork(): number {
+  const again = [`${ROOT}scripts/in-netns`, '--', process.execPath, import.meta.filename, ...process.argv.slice(2)];
+  return spawnSync('bash', again, { stdio: 'inherit' }).status ?? 1;
+}
+
+async function gate(): Promise<number> {
+  if (!isInNetwork()) return againInNetwork();
+  const { runGate } = await import('./bench/gate/gate.ts');
+  return runGate({ selfRuns: values.self === undefined ? undefined : Number(values.self), recordFile: values.record });
+}
+
 async function main(): Promise<number> {
+  if (values.gate) return gate();
   const [name = ''] = positionals;
   const bench = BENCHES[name];
   if (values.list || !bench) {
     for (const [known, { summary }] of Object.entries(BENCHES)) console.log(`${known.padEnd(10)} ${summary}`);
     return values.list ? 0 : 2;
   }
-  // Only the private network of scripts/in-netns has this file.
-  if (bench.isNetworked && !existsSync('/run/netns/lan')) {
-    const again = [`${ROOT}scripts/in-netns`, '--', process.execPath, import.meta.filename, ...process.argv.slice(2)];
-    return spawnSync('bash', again, { stdio: 'inherit' }).status ?? 1;
-  }
+  if (bench.isNetworked && !isInNetwork()) return againInNetwork();
   const figures = await (await bench.load()).run();
   figures.forEach(print);
   return figures.every((figure) => figure.ok) ? 0 : 1;
@@ -91,6 +106,12 @@ async function main(): Promise<number> {
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { json: { type: 'boolean', default: false }, list: { type: 'boolean', default: false } },
+  options: {
+    json: { type: 'boolean', default: false },
+    list: { type: 'boolean', default: false },
+    gate: { type: 'boolean', default: false },
+    self: { type: 'string' },
+    record: { type: 'string' },
+  },
 });
 process.exit(await main());

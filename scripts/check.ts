@@ -1,12 +1,14 @@
 /**
  * Runs every check of the repository: format, lint, types, dead code, profiles, unit tests and, where private networks
- * are possible, live tests and the demo. `--no-live` leaves the last two out. Exit 0 only if nothing failed.
+ * are possible, live tests and the demo. `--no-live` leaves the last two out. `--gate` adds the gate of the benchmarks. Exit 0 only if
+ * nothing failed.
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { capture } from './check/command.ts';
+import { gateOutcome } from './check/gate-outcome.ts';
 import { liveRuns } from './check/live-files.ts';
 import { capacityOf, fixedCapacity, inPool } from './check/pool.ts';
 import { withSecondTry } from './check/second-try.ts';
@@ -135,6 +137,13 @@ async function runNetworked(): Promise<readonly Outcome[]> {
   return outcomes;
 }
 
+/** Whether the tree is slower or larger than a named commit, when nothing else runs. */
+async function runGate(): Promise<Outcome> {
+  const finished = await capture('node', ['scripts/bench.ts', '--gate']);
+  console.log(`\ngate\n${finished.output.trimEnd()}`);
+  return gateOutcome(finished);
+}
+
 async function tryFiles(files: readonly string[]): Promise<readonly Tried[]> {
   const firsts = await runLiveTests(files);
   return files.map((file, index) => ({
@@ -149,7 +158,9 @@ interface Tried {
   readonly again: () => Promise<Outcome>;
 }
 
-const { values } = parseArgs({ options: { 'no-live': { type: 'boolean', default: false } } });
+const { values } = parseArgs({
+  options: { 'no-live': { type: 'boolean', default: false }, gate: { type: 'boolean', default: false } },
+});
 process.chdir(new URL('..', import.meta.url).pathname);
 // Hundreds of processes load the same modules.
 process.env.NODE_COMPILE_CACHE ??= join(process.cwd(), COMPILE_CACHE);
@@ -162,6 +173,7 @@ await prepared;
 const outcomes = [...staticOutcomes, await runUnitTests()];
 await preparedLive;
 outcomes.push(...(values['no-live'] ? [skip('all live tests and the demo: --no-live was given')] : await runNetworked()));
+if (values.gate) outcomes.push(await runGate());
 const total = sum(outcomes.map((outcome) => outcome.tally));
 const notes = [...outcomes.flatMap((outcome) => outcome.notes), ...slowest(outcomes.flatMap((outcome) => outcome.times ?? []))];
 console.log(`\n${notes.join('\n')}\n${closingLine(total)}`);

@@ -10,7 +10,7 @@ import { Workspace } from './workspace.ts';
 
 const DEVICES = 50;
 const FRESH_BAR_SECONDS = 60;
-const GIVE_UP_MS = 180_000;
+const GIVE_UP_MS = 600_000;
 const POLL_MS = 100;
 const IDLE_SETTLE_MS = 10_000;
 const IDLE_MS = 30_000;

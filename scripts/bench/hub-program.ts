@@ -21,11 +21,11 @@ export class HubProgram implements AsyncDisposable {
     this.#headers = { authorization: `Bearer ${token}` };
   }
 
-  /** `dir` keeps its state and log. */
-  static async start(dir: string): Promise<HubProgram> {
+  /** `dir` keeps its state and log; `program` is a bundle of a hub, that of `build` if absent. */
+  static async start(dir: string, program = join(ROOT, 'dist/atmo.mjs')): Promise<HubProgram> {
     const stateDir = join(dir, 'hub');
     const process = await MeasuredProgram.start({
-      command: [join(ROOT, 'dist/atmo.mjs'), 'serve'],
+      command: [program, 'serve'],
       env: { ATMO_STATE_DIR: stateDir, ATMO_HTTP_PORT: '0', ATMO_MATTER_INTERFACE: 'eth0', ATMO_LOG: 'warn' },
       logFile: join(dir, 'hub.log'),
     });

@@ -1,0 +1,81 @@
+/** Whether measurements of two programs in turns show that one of them is worse. Nothing here measures. */
+import { AtmoError } from '../../../src/core/errors.ts';
+import { median } from '../statistics.ts';
+
+/** One round: a value of each program, measured one right after the other, or at the same time. More is worse. */
+export interface Pair {
+  readonly base: number;
+  readonly present: number;
+}
+
+/** The rounds of one repeat, at least one. */
+export type Repeat = readonly Pair[];
+
+/** The repeats of one figure, in the order in which they were measured. */
+export interface Measurement {
+  readonly name: string;
+  readonly unit: string;
+  readonly repeats: readonly Repeat[];
+}
+
+/** What the repeats of one figure come to. */
+export interface Verdict {
+  readonly name: string;
+  readonly unit: string;
+  /** Median of present / base over the rounds of each repeat. */
+  readonly ratios: readonly number[];
+  /** Medians over all rounds. */
+  readonly base: number;
+  readonly present: number;
+  readonly isWorse: boolean;
+}
+
+/** A repeat speaks against the present program when its ratio is beyond this. */
+export const LIMIT = 1.15;
+/** All of so many repeats have to agree. */
+export const REPEATS = 3;
+
+/** The present program is worse only if each repeat says so by itself. Throws if there are fewer than three repeats. */
+export function judge({ name, unit, repeats }: Measurement): Verdict {
+  if (repeats.length < REPEATS) throw new AtmoError('INTERNAL_ERROR', `${name} has ${repeats.length} repeats, not ${REPEATS}`);
+  const ratios = repeats.map((pairs) => median(pairs.map(({ base, present }) => present / base)));
+  const all = repeats.flat();
+  return {
+    ...{ name, unit, ratios, base: median(all.map((pair) => pair.base)), present: median(all.map((pair) => pair.present)) },
+    isWorse: ratios.every((ratio) => ratio > LIMIT),
+  };
+}
+
+/** The verdicts as lines of a table, with the head first. */
+export function tableOf(verdicts: readonly Verdict[]): readonly string[] {
+  const repeats = Array.from({ length: REPEATS }, (_, index) => `repeat ${index + 1}`);
+  const rows = verdicts.map(({ name, unit, ratios, base, present, isWorse }) => [
+    ...[name, ...ratios.map((ratio) => ratio.toFixed(2))],
+    ...[`${base.toPrecision(3)} ${unit}`, `${present.toPrecision(3)} ${unit}`, isWorse ? `✗ worse by more than ${percent(LIMIT)}` : '✓'],
+  ]);
+  return [['', ...repeats, 'base', 'present', ''], ...rows].map(([first = '', ...cells]) =>
+    [first.padEnd(14), ...cells.map((cell) => cell.padStart(12))].join(' ').trimEnd(),
+  );
+}
+
+/**
+ * Another measurement of the same programs, drawn from a recorded one: each repeat takes as many of its own rounds, at random with
+ * repetition. What a whole process or a whole repeat had in common stays as it was measured (a bootstrap of blocks).
+ * `random` gives numbers from 0 to below 1.
+ */
+export function resample(measurement: Measurement, random: () => number): Measurement {
+  const repeats = measurement.repeats.map((pairs) => pairs.map(() => pairs[Math.floor(random() * pairs.length)] ?? none(measurement.name)));
+  return { ...measurement, repeats };
+}
+
+/** The same measurement with the two programs changed about; where both are one program, it might as well have come so. */
+export function swapped(measurement: Measurement): Measurement {
+  const repeats = measurement.repeats.map((pairs) => pairs.map(({ base, present }) => ({ base: present, present: base })));
+  return { ...measurement, repeats };
+}
+
+function none(name: string): never {
+  throw new AtmoError('INTERNAL_ERROR', `A repeat of ${name} has no round`);
+}
+
+const percent = (limit: number): string => `${Math.round((limit - 1) * 100)} %`;
