@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { MatterServerClient } from './matter-server.ts';
 
-const CONNECT_LIMIT_MS = 60_000;
+const CONNECT_LIMIT_MS = 180_000;
 const KILL_AFTER_MS = 15_000;
 
 /** Where the server is. */
