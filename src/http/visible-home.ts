@@ -26,12 +26,12 @@ interface VisibleHomeCollaborators {
   readonly authorizer: Authorizer;
   /** The other hubs of the mesh. */
   readonly mesh: Pick<MeshView, 'peers'>;
-  readonly attention: Pick<DeviceAttention, 'look'>;
+  readonly attention: Pick<DeviceAttention, 'noteRead'>;
   /** Aliases of devices and areas. */
   readonly homeNames: HomeNames;
 }
 
-/** The devices and readings that a caller may see, who thereby looks at them. All others are missing from lists, errors and suggestions. */
+/** The devices and readings that a caller may see, which counts as a read of them. All others are missing from lists, errors and suggestions. */
 export class VisibleHome {
   readonly names: HomeNames;
   readonly #parts: VisibleHomeCollaborators;
@@ -56,7 +56,7 @@ export class VisibleHome {
   }
 
   devices(principal: Principal): readonly Device[] {
-    this.#parts.attention.look('all');
+    this.#parts.attention.noteRead('all');
     const view = callerView(principal, this.#parts.authorizer);
     return this.#parts.directory.list().filter((device) => canSeeDevice(device.id, view));
   }
@@ -67,7 +67,7 @@ export class VisibleHome {
     const id = resolveDevice(text, withAliases(devices, this.names), callerView(principal, this.#parts.authorizer));
     const device = devices.find((candidate) => candidate.id === id);
     if (!device) throw new AtmoError('DEVICE_NOT_FOUND', `There is no device ${id} any more`);
-    this.#parts.attention.look(id);
+    this.#parts.attention.noteRead(id);
     return device;
   }
 
@@ -121,9 +121,9 @@ export class VisibleHome {
     return this.#parts.readings.sensors().filter(({ sensor }) => this.mayRead(principal, sensor.id));
   }
 
-  /** Must be called with the devices whose known readings a caller is shown, who thereby looks at them. */
-  look(devices: Iterable<DeviceId>): void {
-    for (const device of new Set(devices)) this.#parts.attention.look(device);
+  /** Must be called with the devices whose known readings a caller is shown, which counts as a read of them. */
+  noteRead(devices: Iterable<DeviceId>): void {
+    for (const device of new Set(devices)) this.#parts.attention.noteRead(device);
   }
 
   directory(principal: Principal): DeviceDirectory {

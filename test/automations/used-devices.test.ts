@@ -63,7 +63,7 @@ test('an automation uses the device of its sensor, and those on which a scene of
 
 test('one that is made, edited or enabled uses its devices soon, and the hub is told of those that are new', () => {
   const told: string[] = [];
-  attention.onLook((devices) => told.push(devices));
+  attention.onAttention((devices) => told.push(devices));
   put('cool', { trigger: HOT, actions: [{ tool: 'matter:hall_lamp_turn_on' }] }, { disabled: { atMs: 0, by: 'owner' } });
   clock.advance(SETTLE_MS);
   expect([used.has('attic-sensor'), used.has('hall-lamp'), told.length]).toEqual([false, false, 0]);
@@ -83,7 +83,7 @@ test('questions about devices cost nothing, many changes at once are taken in on
   clock.advance(SETTLE_MS);
   [looked, previews] = [0, 0];
   attention.addUser((device) => used.has(device));
-  for (let device = 0; device < 50; device++) expect(attention.isOn(`lamp-${device}` as never)).toBe(false);
+  for (let device = 0; device < 50; device++) expect(attention.isAttended(`lamp-${device}` as never)).toBe(false);
   expect([looked, previews]).toEqual([0, 0]);
   for (let run = 0; run < 20; run++) events.emit('agent.changed', 'cool');
   clock.advance(SETTLE_MS);

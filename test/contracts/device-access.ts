@@ -71,18 +71,18 @@ export function describeDeviceAccess(title: string, open: () => Promise<LampBenc
       const isOn = (wanted: boolean) => [{ path: onOff(), isReached: (value: unknown) => value === wanted }];
       for (let turn = 0; turn < 12; turn++) {
         const wanted = turn % 2 === 1;
-        using readBack = bench.access.expect(isOn(wanted));
+        using readBack = bench.access.awaitReports(isOn(wanted));
         await bench.during(bench.access.invoke(command(wanted ? 'On' : 'Off'), {}, within()));
         expect(await bench.during(readBack.read(within()))).toMatchObject([{ path: { attribute: 'OnOff' }, value: wanted }]);
         expect(bench.access.cached(onOff())?.value).toBe(wanted);
       }
-      using unchanged = bench.access.expect(isOn(true));
+      using unchanged = bench.access.awaitReports(isOn(true));
       await bench.during(bench.access.invoke(command('On'), {}, within()));
       expect(await bench.during(unchanged.read(within()))).toMatchObject([{ value: true }]);
-      using other = bench.access.expect(isOn(true));
+      using other = bench.access.awaitReports(isOn(true));
       await bench.during(bench.access.invoke(command('Off'), {}, within()));
       expect(await bench.during(other.read(within()))).toMatchObject([{ value: false }]);
-      using both = bench.access.expect([{ path: level(), isReached: () => false }, ...isOn(true)]);
+      using both = bench.access.awaitReports([{ path: level(), isReached: () => false }, ...isOn(true)]);
       await bench.during(bench.access.invoke(command('On'), {}, within()));
       expect(await bench.during(both.read(within()))).toMatchObject([{ path: { attribute: 'CurrentLevel' } }, { value: true }]);
     });
@@ -115,7 +115,7 @@ export function describeDeviceAccess(title: string, open: () => Promise<LampBenc
       const startMs = bench.nowMs();
       expect(await codeOf(bench.access.read([onOff()], within()))).toBe('DEVICE_UNREACHABLE');
       expect(bench.nowMs() - startMs).toBeLessThan(DEAD_MS);
-      using readBack = bench.access.expect([{ path: onOff(), isReached: (value) => value === true }]);
+      using readBack = bench.access.awaitReports([{ path: onOff(), isReached: (value) => value === true }]);
       expect(['DEVICE_UNREACHABLE', 'OUTCOME_UNKNOWN']).toContain(await codeOf(bench.access.invoke(command('On'), {}, within())));
       expect(await codeOf(readBack.read(within()))).toBe('DEVICE_UNREACHABLE');
       await bench.until(() => bench.directory.get(bench.lamp)?.reachability === 'unreachable');

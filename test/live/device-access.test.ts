@@ -60,7 +60,7 @@ describe('a lamp that reports at once', () => {
     const first = await bench.isOn();
     for (let turn = 1; turn <= SWITCHES; turn++) {
       const wanted = turn % 2 === 1 ? !first : first;
-      using readBack = access.expect([{ path, isReached: (value) => value === wanted }]);
+      using readBack = access.awaitReports([{ path, isReached: (value) => value === wanted }]);
       await access.invoke({ device, endpoint: 1, cluster: 'OnOff', command: wanted ? 'On' : 'Off' }, {}, { signal });
       expect(await readBack.read({ signal })).toMatchObject([{ path, value: wanted, reachability: 'reachable' }]);
       expect(await bench.isOn()).toBe(wanted);

@@ -95,7 +95,7 @@ describe('a device whose power is cut', () => {
 describe('a device whose link drops', () => {
   test('while somebody looks at it, is known to be away within 15 s and back within 5 s', async () => {
     await is('reachable', 5_000);
-    hub.attention.look('all');
+    hub.attention.noteRead('all');
     await lamp.linkDown();
     try {
       expect(await is('unreachable', 15_500)).toBeLessThan(15_500);

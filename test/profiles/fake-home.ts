@@ -25,7 +25,7 @@ export class FakeHome implements DeviceDirectory, DeviceAccess {
   toldMs = 1;
   readonly invoked: { readonly path: CommandPath; readonly fields: JsonObject }[] = [];
   readonly written: { readonly path: AttributePath; readonly value: Json }[] = [];
-  readonly looks: DeviceId[] = [];
+  readonly shown: DeviceId[] = [];
   readonly reads: (readonly AttributePath[])[] = [];
   /** Values whose report may take the place of a read. */
   readonly expected: (readonly AttributePath[])[] = [];
@@ -112,8 +112,8 @@ export class FakeHome implements DeviceDirectory, DeviceAccess {
     return value === undefined ? undefined : { path, value, atMs: this.toldMs, reachability: 'reachable' };
   }
 
-  look(devices: readonly DeviceId[]): void {
-    this.looks.push(...devices);
+  noteRead(devices: readonly DeviceId[]): void {
+    this.shown.push(...devices);
   }
 
   isCurrent(id: DeviceId): boolean {
@@ -127,7 +127,7 @@ export class FakeHome implements DeviceDirectory, DeviceAccess {
     return paths.map((path) => ({ path, value: this.#values.get(keyOf(path)) ?? null, atMs: this.toldMs, reachability: 'reachable' }));
   }
 
-  expect(values: readonly ExpectedValue[]): ReadBack {
+  awaitReports(values: readonly ExpectedValue[]): ReadBack {
     this.expected.push(values.map(({ path }) => path));
     return {
       read: (options) =>

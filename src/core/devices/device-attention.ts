@@ -1,21 +1,21 @@
 import type { Clock } from '../clock.ts';
 import type { DeviceId } from '../ids.ts';
 
-/** Milliseconds for which a device has attention after somebody looked at it or called it. */
-export const LOOK_MS = 60_000;
+/** Milliseconds for which a device has attention after somebody read or called it. */
+export const ATTENTION_MS = 60_000;
 
 /** One device, or all devices of the hub. */
-export type LookedAt = DeviceId | 'all';
+export type AttendedDevices = DeviceId | 'all';
 
 /**
- * Says which devices matter to somebody at the moment: looked at or called within the last minute, shown on an open page, or used by an
+ * Says which devices matter to somebody at the moment: read or called within the last minute, shown on an open page, or used by an
  * automation. The hub asks only these often whether they are still there.
  */
 export class DeviceAttention {
   readonly #clock: Pick<Clock, 'monotonic'>;
-  readonly #lookedMs = new Map<LookedAt, number>();
+  readonly #notedMs = new Map<AttendedDevices, number>();
   readonly #users: ((device: DeviceId) => boolean)[] = [];
-  readonly #listeners = new Set<(devices: LookedAt) => void>();
+  readonly #listeners = new Set<(devices: AttendedDevices) => void>();
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock;
@@ -23,12 +23,12 @@ export class DeviceAttention {
 
   /** Must be called when somebody calls a device. The call itself shows whether it is there, so no listener is called. */
   noteCall(device: DeviceId): void {
-    this.#lookedMs.set(device, this.#clock.monotonic());
+    this.#notedMs.set(device, this.#clock.monotonic());
   }
 
-  /** Must be called when somebody looks at a device. */
-  look(devices: LookedAt): void {
-    this.#lookedMs.set(devices, this.#clock.monotonic());
+  /** Must be called when somebody reads devices, or is shown their known values. */
+  noteRead(devices: AttendedDevices): void {
+    this.#notedMs.set(devices, this.#clock.monotonic());
     for (const listener of this.#listeners) listener(devices);
   }
 
@@ -43,22 +43,22 @@ export class DeviceAttention {
   }
 
   /** Returns whether one of the devices matters to somebody. */
-  isOn(...devices: readonly DeviceId[]): boolean {
-    if (this.#isLookedAt('all') || devices.some((device) => this.#isLookedAt(device))) return true;
+  isAttended(...devices: readonly DeviceId[]): boolean {
+    if (this.#isNoted('all') || devices.some((device) => this.#isNoted(device))) return true;
     return this.#users.some((uses) => devices.some(uses));
   }
 
-  /** Calls `listener` each time that somebody looks at devices, or begins to use some. */
-  onLook(listener: (devices: LookedAt) => void): () => void {
+  /** Calls `listener` each time that somebody reads devices, or begins to use some. */
+  onAttention(listener: (devices: AttendedDevices) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  #isLookedAt(devices: LookedAt): boolean {
-    const atMs = this.#lookedMs.get(devices);
+  #isNoted(devices: AttendedDevices): boolean {
+    const atMs = this.#notedMs.get(devices);
     if (atMs === undefined) return false;
-    if (this.#clock.monotonic() - atMs < LOOK_MS) return true;
-    this.#lookedMs.delete(devices);
+    if (this.#clock.monotonic() - atMs < ATTENTION_MS) return true;
+    this.#notedMs.delete(devices);
     return false;
   }
 }

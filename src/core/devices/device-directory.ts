@@ -55,13 +55,13 @@ export interface DeviceAccess {
   /** Returns the last reported value without contacting the device; undefined before the first report. */
   cached(path: AttributePath): AttributeReading | undefined;
   /** Must be called when somebody is shown the last reported values of devices: the source then soon finds out whether one is gone. */
-  look(devices: readonly DeviceId[]): void;
+  noteRead(devices: readonly DeviceId[]): void;
   /** Returns whether the last reported values of a device are its present ones: it has reported all, and reports each change. */
   isCurrent(device: DeviceId): boolean;
   /** Reads all paths in one interaction and returns the values in the order of the paths. */
   read(paths: readonly AttributePath[], options: DeviceCallOptions): Promise<readonly AttributeReading[]>;
   /** Prepares the read-back of a command to a device. Must be called before the command is sent, since reports may arrive with its answer. */
-  expect(values: readonly ExpectedValue[]): ReadBack;
+  awaitReports(values: readonly ExpectedValue[]): ReadBack;
   write(path: AttributePath, value: Json, options: DeviceCallOptions): Promise<void>;
   /** Invokes a command and returns the response fields; null if the command has none. */
   invoke(path: CommandPath, fields: JsonObject, options: DeviceCallOptions): Promise<JsonObject | null>;

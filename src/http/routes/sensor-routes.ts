@@ -41,7 +41,7 @@ function listRoute({ home, clock }: SensorCollaborators): Route {
           ({ sensor }) =>
             (of === undefined || sensor.device === of) && equalsIgnoringCase(sensor.kind, kind) && home.isInArea(sensor.area, area),
         );
-      home.look(shown.map(({ sensor }) => sensor.device));
+      home.noteRead(shown.map(({ sensor }) => sensor.device));
       return json({ sensors: shown.map((reading) => readingView(reading, clock.now())) });
     },
   });
@@ -102,7 +102,7 @@ export function historyView({ readings, home, clock }: HistoryCollaborators, pri
   const history = historyQuery(id, query, clock.now());
   const points = pointsOf(readings, history);
   const current = readings.current(id);
-  if (current) home.look([current.sensor.device]);
+  if (current) home.noteRead([current.sensor.device]);
   if (!current && points.length === 0) throw sensorNotFound(id, home.readings(principal));
   return {
     sensor: current ? readingView(current, clock.now()) : { id },

@@ -31,7 +31,7 @@ interface ReadItem {
 }
 
 /** Reads and writes attributes and invokes commands, by name and with JSON values. Throws the errors that DeviceAccess lists. */
-export class MatterDeviceAccess implements Pick<DeviceAccess, 'cached' | 'read' | 'expect' | 'write' | 'invoke'> {
+export class MatterDeviceAccess implements Pick<DeviceAccess, 'cached' | 'read' | 'awaitReports' | 'write' | 'invoke'> {
   readonly #parts: DeviceAccessCollaborators;
 
   constructor(parts: DeviceAccessCollaborators) {
@@ -61,12 +61,12 @@ export class MatterDeviceAccess implements Pick<DeviceAccess, 'cached' | 'read' 
     return items.flatMap((item) => byItem.get(item) ?? []);
   }
 
-  expect(values: readonly ExpectedValue[]): ReadBack {
+  awaitReports(values: readonly ExpectedValue[]): ReadBack {
     const items = values.map(({ path }) => this.#item(path));
     const node = items[0]?.resolved.node;
     const awaited =
       node &&
-      this.#parts.reports.expect(
+      this.#parts.reports.awaitReport(
         node.link,
         items.map((item, index) => awaitedAttribute(item, values[index])),
       );

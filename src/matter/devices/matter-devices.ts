@@ -163,8 +163,8 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
     return this.#calls.cached(path);
   }
 
-  look(devices: readonly DeviceId[]): void {
-    for (const device of devices) this.#parts.attention.look(device);
+  noteRead(devices: readonly DeviceId[]): void {
+    for (const device of devices) this.#parts.attention.noteRead(device);
   }
 
   isCurrent(id: DeviceId): boolean {
@@ -177,8 +177,8 @@ export class MatterDevices implements DeviceDirectory, DeviceAccess, Service {
     return this.#calls.read(paths, options);
   }
 
-  expect(values: readonly ExpectedValue[]): ReadBack {
-    return this.#calls.expect(values);
+  awaitReports(values: readonly ExpectedValue[]): ReadBack {
+    return this.#calls.awaitReports(values);
   }
 
   write(path: AttributePath, value: Json, options: DeviceCallOptions): Promise<void> {

@@ -1,14 +1,14 @@
 import { NetworkClient } from '@matter/main/node';
 import { SustainedSubscription } from '@matter/main/protocol';
 import type { HubContext } from '../../core/context.ts';
-import type { DeviceAttention, LookedAt } from '../../core/devices/device-attention.ts';
+import type { AttendedDevices, DeviceAttention } from '../../core/devices/device-attention.ts';
 import type { Reachability } from '../../core/devices/device-model.ts';
 import type { NodeDevices } from './node-devices.ts';
 import { AWAKE_POLICY, IDLE_POLICY, ReachabilityMonitor, type ReachabilityPolicy, sleepyPolicy } from './reachability.ts';
 
 interface NodeWatchOptions extends Pick<HubContext, 'clock' | 'logger'> {
   readonly node: NodeDevices;
-  readonly attention: Pick<DeviceAttention, 'isOn' | 'onLook'>;
+  readonly attention: Pick<DeviceAttention, 'isAttended' | 'onAttention'>;
   onReachability(reachability: Reachability): void;
   /** Called when endpoints, clusters or names may have changed. */
   onStructure(): void;
@@ -62,7 +62,7 @@ export class NodeWatch {
     const network = node.node.eventsOf(NetworkClient);
     this.#listen(network.subscriptionAlive, () => this.#confirm());
     this.#listen(network.subscriptionStatusChanged, (isActive: boolean) => this.#onSubscription(isActive));
-    this.#stops.push(this.#options.attention.onLook((devices) => this.#onLook(devices)));
+    this.#stops.push(this.#options.attention.onAttention((devices) => this.#onAttention(devices)));
     const { peer } = node.link;
     if (peer !== undefined) {
       this.#listen(peer.sessions.added, () => this.#monitor.noteMessage());
@@ -115,11 +115,11 @@ export class NodeWatch {
   #policy(): ReachabilityPolicy {
     const { node, attention } = this.#options;
     if (node.isSleepy) return sleepyPolicy(this.#reportIntervalMs());
-    const isStrict = node.isReliedOn || attention.isOn(...node.known.map(({ device }) => device.id));
+    const isStrict = node.isReliedOn || attention.isAttended(...node.known.map(({ device }) => device.id));
     return isStrict || this.#monitor.state === 'unknown' ? AWAKE_POLICY : IDLE_POLICY;
   }
 
-  #onLook(devices: LookedAt): void {
+  #onAttention(devices: AttendedDevices): void {
     if (devices === 'all' || this.node.known.some(({ device }) => device.id === devices)) this.#monitor.noteStricterPolicy();
   }
 

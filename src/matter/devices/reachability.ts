@@ -15,7 +15,7 @@ export interface ReachabilityPolicy {
 }
 
 /**
- * The policy for nodes that always listen and that somebody looks at, calls or relies on. A loss is detected within 14.3 s
+ * The policy for nodes that always listen and that somebody reads, calls or relies on. A loss is detected within 14.3 s
  * (10.5 s + 2 × 1.9 s); the requirement is 15 s. A probe costs about 2 ms of CPU time.
  */
 export const AWAKE_POLICY: ReachabilityPolicy = { quietMs: 10_500, probeMs: 1_900, misses: 2, retryMs: 5_000, isProbed: true };

@@ -292,7 +292,7 @@ export class CommandReports {
   }
 
   /** Begins to note what a node reports. Must be called before the command is sent. */
-  expect(link: PeerLink, attributes: readonly AwaitedAttribute[]): AwaitedReport {
+  awaitReport(link: PeerLink, attributes: readonly AwaitedAttribute[]): AwaitedReport {
     const onEnd = (one: AwaitedReport) => void this.#awaited.delete(one);
     const awaited = new AwaitedReport({ clock: this.#clock, link, timing: this.timingOf(link), onEnd }, attributes);
     this.#awaited.add(awaited);

@@ -173,7 +173,7 @@ export class HomeResources implements ResourceSource {
   }
 
   #views(readings: readonly Reading[]): readonly object[] {
-    this.#parts.home.look(readings.map(({ sensor }) => sensor.device));
+    this.#parts.home.noteRead(readings.map(({ sensor }) => sensor.device));
     return readings.map((reading) => readingView(reading, this.#parts.clock.now()));
   }
 }

@@ -50,7 +50,7 @@ function readSensorTool({ home, clock }: MeasurementParts): HomeTool {
       );
       if (found.length === 0) throw noneFits(all, kind);
       const shown = found.slice(0, MAX_READINGS);
-      home.look(shown.map(({ sensor }) => sensor.device));
+      home.noteRead(shown.map(({ sensor }) => sensor.device));
       return successResult({
         readings: shown.map((reading) => measurementView(reading, clock.now())),
         ...(found.length > MAX_READINGS && { more: found.length - MAX_READINGS }),

@@ -182,7 +182,7 @@ function expected(
     const [path, human] = [paths[index], plan.target[value.name]];
     return path === undefined || human === undefined ? [] : [{ path, isReached: (raw: Json) => value.shows(raw, human) }];
   });
-  return wanted.length === values.length ? access.expect(wanted) : undefined;
+  return wanted.length === values.length ? access.awaitReports(wanted) : undefined;
 }
 
 async function stateAfter(
@@ -213,7 +213,7 @@ async function stateAfter(
 
 async function readState(device: Device, tool: DeviceTool, call: DeviceCall): Promise<JsonObject> {
   const paths = pathsOf(device, tool.values);
-  call.access.look([device.id]);
+  call.access.noteRead([device.id]);
   const readings = cachedAll(tool, paths, call.access) ?? (await call.access.read(paths, { signal: call.signal }));
   const oldestMs = Math.min(...readings.map((reading) => reading.atMs));
   return {

@@ -28,7 +28,7 @@ interface SensorSources {
   readonly authorizer: Pick<Authorizer, 'authorize'>;
   readonly directory: Pick<DeviceDirectory, 'get'>;
   readonly homeNames: HomeNames;
-  readonly attention: Pick<DeviceAttention, 'look'>;
+  readonly attention: Pick<DeviceAttention, 'noteRead'>;
 }
 
 /** Returns the tools `query_sensor`, `read_temperature` and `list_sensors`. */
@@ -85,7 +85,7 @@ function querySensorTool({ readings, attention }: SensorSources): RegisteredTool
     },
     async ({ sensor_id: id, time_range: range, aggregation, every_seconds: everySeconds }, { clock }) => {
       const reading = requireReading(readings, id);
-      attention.look(reading.sensor.device);
+      attention.noteRead(reading.sensor.device);
       const isHistory = range !== undefined || aggregation !== 'none';
       if (!isHistory) return { ...sensorFacts(reading), ...ageOf(reading, clock.now()), values: latest(reading) };
       const points = readings.history({
@@ -129,7 +129,7 @@ function readTemperatureTool({ readings, homeNames, directory, attention }: Sens
     },
     async ({ location, unit }, { clock }) => {
       const reading = requireReading(readings, location);
-      attention.look(reading.sensor.device);
+      attention.noteRead(reading.sensor.device);
       if (typeof reading.value !== 'number') throw neverReported(reading);
       return { value: fromCelsius(reading.value, unit), unit, sensor_id: reading.sensor.id, ...ageOf(reading, clock.now()) };
     },
@@ -209,7 +209,7 @@ function listSensorsTool(parts: SensorSources): RegisteredTool {
       const fitting = matchingReadings(parts, parts.readings.sensors().filter(mayRead), query);
       const inOrder = fitting.toSorted((a, b) => compareText(a.sensor.id, b.sensor.id));
       const shown = inOrder.slice(offset, offset + limit);
-      for (const device of new Set(shown.map(({ sensor }) => sensor.device))) parts.attention.look(device);
+      for (const device of new Set(shown.map(({ sensor }) => sensor.device))) parts.attention.noteRead(device);
       return { sensors: shown.map((reading) => sensorView(reading, clock.now())), total: fitting.length };
     },
   );

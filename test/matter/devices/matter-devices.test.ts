@@ -121,7 +121,7 @@ describe('a device that is unplugged', () => {
 
   test('is lost within 15 s if somebody is shown its known values', async () => {
     await using hub = await hubWith([ROOT, LAMP]);
-    expect(await hub.lostAfter(() => hub.devices.look(idsOf(hub.devices)))).toBeLessThanOrEqual(15);
+    expect(await hub.lostAfter(() => hub.devices.noteRead(idsOf(hub.devices)))).toBeLessThanOrEqual(15);
   });
 
   test('is lost within 15 s if something begins to use it', async () => {

@@ -52,7 +52,7 @@ describe('a command is read back by the report of the device', () => {
 
   const answer = (messageId: number) => ({ session: SESSION, messageId, atMs: clock.monotonic() });
   const awaited = (wanted: boolean, isKnown = false) =>
-    reports.expect(link, [
+    reports.awaitReport(link, [
       {
         ...ON,
         ...{ isKnown, isReached: (value) => value === wanted },
@@ -138,7 +138,7 @@ describe('a command is read back by the report of the device', () => {
       ...{ isKnown: false, isReached: (value) => value === 50 },
     };
     const on = { ...ON, isKnown: true, isReached: (value: unknown) => value === true };
-    using both = reports.expect(link, [level, on]);
+    using both = reports.awaitReport(link, [level, on]);
     const values = both.values(answer(10), signal);
     await arrive(beginningOf(50, 11));
     await settled();
@@ -161,7 +161,7 @@ describe('a command is read back by the report of the device', () => {
         throw new TypeError('no state');
       },
     } as unknown as PeerLink;
-    using gone = reports.expect(destroyed, [{ ...ON, isKnown: false, isReached: () => true }]);
+    using gone = reports.awaitReport(destroyed, [{ ...ON, isKnown: false, isReached: () => true }]);
     using on = awaited(true);
     const values = on.values(answer(10), signal);
     await arrive(reportOf(true, 11));

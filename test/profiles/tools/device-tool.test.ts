@@ -239,7 +239,7 @@ describe('what devices tell', () => {
     expect(compiled.readings.map(({ path, kind }) => [path, kind])).toEqual([['is_open', 'contact']]);
     expect(home.reads).toEqual([]);
     // Nothing was sent, so nothing shows whether the device is still there.
-    expect(home.looks).toEqual([compiled.device.id]);
+    expect(home.shown).toEqual([compiled.device.id]);
   });
 
   test('a value of which the time is not known has no age', async () => {

@@ -94,10 +94,10 @@ export class SimulatedDeviceSource implements BridgingDeviceSource {
 
   readonly access: DeviceAccess = {
     cached: (path) => this.#find(path).cached(path),
-    look: () => {},
+    noteRead: () => {},
     isCurrent: (id) => this.#known.get(id)?.isCurrent === true,
     read: (paths, options) => this.#read(paths, options),
-    expect: (values) => this.#expect(values),
+    awaitReports: (values) => this.#awaitReports(values),
     write: async (path, _value) => {
       this.#find(path).attribute(path);
       throw new AtmoError('NOT_SUPPORTED', `${path.cluster}.${path.attribute} of ${path.device} cannot be written`);
@@ -127,7 +127,7 @@ export class SimulatedDeviceSource implements BridgingDeviceSource {
     return orAborted(this.#readLamp(known, { signal: new AbortController().signal }), signal);
   }
 
-  #expect(values: readonly ExpectedValue[]): ReadBack {
+  #awaitReports(values: readonly ExpectedValue[]): ReadBack {
     const paths = values.map(({ path }) => path);
     const [known] = paths.map((path) => this.#find(path));
     const isKnown = ({ path, isReached }: ExpectedValue) => isReached(known?.cached(path)?.value ?? null);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { LookedAt } from '../../../src/core/devices/device-attention.ts';
+import type { AttendedDevices } from '../../../src/core/devices/device-attention.ts';
 import type { Reachability } from '../../../src/core/devices/device-model.ts';
 import { NO_HOME_NAMES, parseDeviceId, parseSensorId } from '../../../src/core/devices/device-names.ts';
 import type { HistoryQuery, Reading, ReadingStore, ReadingValue } from '../../../src/core/devices/sensor-readings.ts';
@@ -39,13 +39,13 @@ function room(...readings: readonly Reading[]) {
     },
   };
   const { registry, pipeline } = makePipeline();
-  const looks: LookedAt[] = [];
-  const attention = { look: (device: LookedAt) => void looks.push(device) };
+  const reads: AttendedDevices[] = [];
+  const attention = { noteRead: (device: AttendedDevices) => void reads.push(device) };
   const directory = { get: (id: string) => (typesOf[id] ? makeDevice(id, { deviceTypes: typesOf[id] }) : undefined) };
   for (const tool of sensorTools({ readings: store, authorizer: listAuthorizer, homeNames: called, directory, attention }))
     expect(registry.register(tool)).toEqual([]);
   const call = (tool: string, params: unknown, principal = owner) => pipeline.call({ principal, tool, params });
-  return { call, asked, looks };
+  return { call, asked, reads };
 }
 
 const typesOf: Record<string, readonly string[]> = {
@@ -63,13 +63,13 @@ const house = [
   reading('new-one/temperature', null, 'Attic'),
 ];
 
-test('who is shown a known value looks at its device', async () => {
-  const { call, looks } = room(...house);
+test('who is shown a known value reads at its device', async () => {
+  const { call, reads } = room(...house);
   await call('query_sensor', { sensor_id: 'stove/temperature' });
   await call('read_temperature', { location: 'hall-sensor/temperature' });
-  expect(looks).toEqual(['stove', 'hall-sensor']);
+  expect(reads).toEqual(['stove', 'hall-sensor']);
   await call('list_sensors', { area: 'Hall' });
-  expect(looks.slice(2)).toEqual(['hall-sensor']);
+  expect(reads.slice(2)).toEqual(['hall-sensor']);
 });
 
 describe('list_sensors', () => {
