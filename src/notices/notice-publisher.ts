@@ -55,10 +55,17 @@ export class NoticePublisher {
     this.#collaborators = collaborators;
   }
 
-  /** Publishes that a subject has begun, unless an open notice says so. A failure of the disk is logged; the next check tries again. */
+  /**
+   * Publishes that a subject has begun, unless an open notice says so. That goes to persons whom it concerns by now, and who do not have it: who
+   * joined the household since, or seemed to have left it by a wrong clock. A failure of the disk is logged; the next check tries again.
+   */
   begin({ name, kind, path, write }: Subject, { except, persons }: Omit<Audience, 'subject'> = {}): void {
     const { notices, clock } = this.#collaborators;
-    if (notices.openAbout(name)) return;
+    const open = notices.openAbout(name);
+    if (open) {
+      this.#guarded(kind, () => this.#addPersons(open, this.#personsOf(kind, { except, ...(persons && { persons }) })));
+      return;
+    }
     const nowMs = clock.now();
     const { urgency } = noticeKind(kind);
     const facts = { kind, path, urgency, atMs: nowMs, untilMs: nowMs + TRIED_MS };
@@ -99,13 +106,24 @@ export class NoticePublisher {
 
   /** Stores a notice and its deliveries. Throws STORAGE_FAILED if they cannot be stored; a repeat then completes them. */
   publish(notice: Notice, { subject, except, persons: named }: Audience): void {
-    const { notices, personsFor } = this.#collaborators;
+    const { notices } = this.#collaborators;
     if (notices.get(notice.id)) return;
-    const persons = (named ?? personsFor(notice.kind)).filter((person) => person !== except);
+    const persons = this.#personsOf(notice.kind, { except, ...(named && { persons: named }) });
     const shown = withoutSecrets(notice);
     this.#deliver(shown, persons);
     // Written last: without it, the next start publishes again, and each delivery that is stored already stays as it is.
     notices.put({ notice: shown, subject, persons, readMs: {} });
+  }
+
+  #personsOf(kind: NoticeKind, { except, persons = this.#collaborators.personsFor(kind) }: Omit<Audience, 'subject'>): readonly string[] {
+    return persons.filter((person) => person !== except);
+  }
+
+  #addPersons(stored: StoredNotice, persons: readonly string[]): void {
+    const further = persons.filter((person) => !stored.persons.includes(person));
+    if (further.length === 0) return;
+    this.#deliver(stored.notice, further);
+    this.#collaborators.notices.put({ ...stored, persons: [...stored.persons, ...further] });
   }
 
   /** Replaces the text of a notice where it was not sent yet. */

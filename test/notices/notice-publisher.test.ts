@@ -94,6 +94,25 @@ describe('a notice', () => {
     expect(new Set(sent.map(({ id }) => id)).size).toBe(2);
   });
 
+  test('that lasts goes, once, to who joins the household later or seemed to have left it by a clock that was ahead', async () => {
+    const persons = ['bob'];
+    const { publisher, pass, sent, notices } = await household({ personsFor: () => persons });
+    publisher.begin(LEAK);
+    await pass(0);
+    expect(told(sent)).toEqual(['bob mail']);
+    persons.push('ann');
+    for (let count = 0; count < 3; count++) {
+      publisher.begin(LEAK);
+      await pass(60_000);
+    }
+    expect(told(sent)).toEqual(['ann mail', 'ann phone', 'bob mail']);
+    expect(notices.recent('ann').map(({ id }) => id)).toEqual(notices.recent('bob').map(({ id }) => id));
+    publisher.end(LEAK.name);
+    persons.push('eve');
+    await pass(60_000);
+    expect(notices.recent('eve')).toEqual([]);
+  });
+
   test('that ended before it was sent is not sent', async () => {
     const { publisher, pass, sent } = await household();
     publisher.begin(LEAK);
