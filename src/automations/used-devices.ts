@@ -6,17 +6,24 @@ import { type AgentRecord, isLiving } from './agent-store.ts';
 import type { AgentQueries, CheckPorts } from './automation-ports.ts';
 import { devicesOf, stepsOf } from './check/acts.ts';
 
+interface Changing {
+  /** Calls `listener` after each change; the returned function unsubscribes. */
+  onChange(listener: () => void): () => void;
+}
+
 interface UsedDevicesParts {
   readonly agents: Pick<AgentQueries, 'records' | 'planOf'>;
   readonly check: CheckPorts;
   readonly events: Pick<EventBus, 'listen'>;
-  readonly scenes: { onChange(listener: () => void): () => void };
+  readonly scenes: Changing;
+  /** The names of rooms and floors, and the aliases of rooms and devices. */
+  readonly names: Changing;
   readonly attention: Pick<DeviceAttention, 'noteUse'>;
 }
 
 /** Changes that come together, such as those of a bridge with all its devices, are taken in at once after this time in milliseconds. */
 const SETTLE_MS = 1_000;
-/** Names of rooms, floors and devices change seldom and without an event, so what steps act on is found out again after this time. */
+/** What steps act on is also found out again after this time, since the groups of other hubs change without an event. */
 const RENEWED_MS = 3_600_000;
 /** What may begin with a letter or a digit and be an id in the text of an automation. */
 const MAYBE_ID = /[a-z0-9][a-z0-9_-]*/g;
@@ -40,7 +47,7 @@ export class UsedDevices implements Service {
   }
 
   async start(): Promise<void> {
-    const { events, scenes } = this.#parts;
+    const { events, scenes, names } = this.#parts;
     const changed = () => this.#renewWithin(SETTLE_MS);
     const forget = () => {
       this.#acted = new WeakMap();
@@ -50,6 +57,7 @@ export class UsedDevices implements Service {
       events.listen(changed, ['agent.changed']),
       events.listen(forget, ['device.added', 'device.changed', 'device.removed', 'agi.tool.created', 'agi.tool.removed']),
       scenes.onChange(forget),
+      names.onChange(forget),
     );
     this.#renew();
   }

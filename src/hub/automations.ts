@@ -106,7 +106,7 @@ export async function openAutomations(
     validator,
     mesh,
   };
-  const used = new UsedDevices({ agents: runner.directory, check, events, scenes, attention });
+  const used = new UsedDevices({ agents: runner.directory, check, events, scenes, names, attention });
   attention.addUser((device) => used.has(device));
   services.coming.use(new AutomationForecast({ check, agents: runner.directory, comingOf: (agent) => runner.comingOf(agent) }));
   const checkTools = { agents: runner.directory, registry, things, authorizer, validator, check, logger };

@@ -20,6 +20,7 @@ let used: UsedDevices;
 let looked: number;
 let previews: number;
 let onScene: () => void;
+let onName: () => void;
 
 beforeEach(async () => {
   clock = new ManualClock();
@@ -44,7 +45,13 @@ beforeEach(async () => {
       return () => {};
     },
   };
-  used = new UsedDevices({ agents, check: { ...home, clock }, events, scenes, attention });
+  const names = {
+    onChange: (listener: () => void) => {
+      onName = listener;
+      return () => {};
+    },
+  };
+  used = new UsedDevices({ agents, check: { ...home, clock }, events, scenes, names, attention });
   await used.start();
 });
 
@@ -92,6 +99,15 @@ test('questions about devices cost nothing, many changes at once are taken in on
   onScene();
   clock.advance(SETTLE_MS);
   expect([looked, previews]).toEqual([2, 1]);
+});
+
+test('a room, floor or alias that gets another name is taken in soon, not only after an hour', () => {
+  put('cool', { trigger: HOT, actions: [NIGHT] });
+  clock.advance(SETTLE_MS);
+  [looked, previews] = [0, 0];
+  onName();
+  clock.advance(SETTLE_MS);
+  expect([looked, previews]).toEqual([1, 1]);
 });
 
 test('it listens to nothing any more once it is disposed', async () => {

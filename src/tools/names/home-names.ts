@@ -35,6 +35,7 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
   readonly #formerAreas = new Map<string, FormerArea>();
   #order: HomeOrder;
   readonly #listeners = new Set<() => void>();
+  readonly #changeListeners = new Set<() => void>();
   #revision = 0;
 
   /** `claimed` returns the tool name prefix and the former names of a device. */
@@ -80,6 +81,7 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
     const order = { areas: [...new Set(areas.map(areaKey))], floors: [...distinct(floors)] };
     this.#write(ORDER, ORDER_KEY, order);
     this.#order = order;
+    this.#changed();
     return order;
   }
 
@@ -100,6 +102,12 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
   onAreaRenamed(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Calls `listener` after each change of a name, alias, floor or order; the returned function unsubscribes. */
+  onChange(listener: () => void): () => void {
+    this.#changeListeners.add(listener);
+    return () => this.#changeListeners.delete(listener);
   }
 
   /**
@@ -138,6 +146,7 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
     this.#write(DEVICES, device, kept.length === 0 ? null : [...kept]);
     if (kept.length === 0) this.#devices.delete(device);
     else this.#devices.set(device, kept);
+    this.#changed();
     return kept;
   }
 
@@ -149,6 +158,7 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
     this.#write(AREAS, key, isEmpty ? null : { ...names, aliases: [...names.aliases] });
     if (isEmpty) this.#areas.delete(key);
     else this.#areas.set(key, names);
+    this.#changed();
     return names;
   }
 
@@ -156,12 +166,17 @@ export class StoredHomeNames implements HomeNames, AreaChanges {
     this.#write(FORMER_AREAS, key, former && { ...former });
     if (former) this.#formerAreas.set(key, former);
     else this.#formerAreas.delete(key);
+    this.#changed();
   }
 
   #write(space: string, key: string, value: Json): void {
     if (value === null) this.#store.delete(space, key);
     else this.#store.set(space, key, value);
+  }
+
+  #changed(): void {
     this.#revision++;
+    for (const listener of this.#changeListeners) listener();
   }
 }
 

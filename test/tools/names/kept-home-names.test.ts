@@ -104,4 +104,19 @@ describe('names that people give', () => {
     expect(found('upstairs')).toBe(1);
     expect(found('zirkuszelt')).toBe(1);
   });
+
+  test('are known to a listener when it hears of each change, until it is stopped', () => {
+    const { names } = makeHome();
+    const heard: unknown[] = [];
+    const stop = names.onChange(() => heard.push([names.revision, names.deviceAliases('lamp'), names.areaNames('den').floor]));
+    names.setDeviceAliases('lamp', ['Colossus']);
+    names.describeArea('den', { floor: 'Upstairs', aliases: [] });
+    expect(heard).toEqual([
+      [1, ['Colossus'], undefined],
+      [2, ['Colossus'], 'Upstairs'],
+    ]);
+    stop();
+    names.setOrder({ areas: ['den'], floors: [] });
+    expect([heard.length, names.revision]).toEqual([2, 3]);
+  });
 });
