@@ -46,6 +46,8 @@ const ROOT_KEY_FILE = 'mesh-root.key';
 
 /** The parts of the hub that `openAuth` needs. */
 export interface AuthCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'events' | 'store'> {
+  /** Whether the store lost its last changes before this start. */
+  readonly hasLostState: boolean;
   readonly problems: HubProblems;
   readonly fileAnchors: StateAnchors;
   readonly snapshotDirectory: string;
@@ -234,7 +236,7 @@ async function openTokens(
   { identity, membership: { membership: mesh } }: { readonly identity: Identity; readonly membership: Membership },
   stack: ServiceStack,
 ): Promise<Tokens> {
-  const { clock, logger, events, store } = collaborators;
+  const { clock, logger, events, store, hasLostState } = collaborators;
   const { key: hub, time, audit } = identity;
   const { hubId } = hub;
   const meshId = () => mesh.meshId();
@@ -242,7 +244,7 @@ async function openTokens(
   const records = new TokenRecords({ store, time }, hubId);
   const revocations = new RevocationList({ hub, issuers, records, store, clock, time, logger });
   await stack.start(revocations);
-  const replays = new ReplayCache({ store, time });
+  const replays = new ReplayCache({ store, time, clock, hasLostState });
   await stack.start(replays);
   const verifier = new TokenVerifier({ issuers, revocations, time, onIssuedAt: (ms) => time.observeIssuedAt(ms) }, { hubId, meshId });
   const owner = new OwnerAuthenticator(identity.credential);

@@ -104,6 +104,7 @@ export async function openInfrastructure(
     problems,
     fileAnchors,
     store,
+    hasLostState: store.hasLostChanges,
     snapshotDirectory: directory.snapshots,
     devices: deviceGroups,
     devicesElsewhere: new RemoteDeviceGroups(mesh),

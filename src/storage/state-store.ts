@@ -53,6 +53,7 @@ export class StateStore implements KeyValueStore, Service {
   #generation = 0;
   /** Sum of the checksums of all rows. */
   #digest = 0;
+  #hasLostChanges = false;
   #cancelSweep: () => void = () => {};
 
   constructor(services: StorageServices, options: StateStoreOptions) {
@@ -84,10 +85,16 @@ export class StateStore implements KeyValueStore, Service {
     this.#digest = Number(found.digest);
     // Generations of a lost file are never used again; otherwise old changes in `trust.log` would look new.
     this.#generation = Math.max(found.generation, before, ...changes.map(({ generation }) => generation));
+    this.#hasLostChanges = found.generation < this.#generation;
     this.#signUnsigned();
     this.#replay(changes.filter(({ generation }) => generation > found.generation));
     this.#renewTrustLog(known);
     this.#sweep();
+  }
+
+  /** Whether the file was found older than it was, or had to be restored: all but the trust entries of its last changes are gone. */
+  get hasLostChanges(): boolean {
+    return this.#hasLostChanges;
   }
 
   get(space: string, key: string): Json | undefined {

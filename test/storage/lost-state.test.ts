@@ -43,8 +43,11 @@ describe('a state.db that was emptied or lost', () => {
     await using fixture = new AuditLogFixture();
     await fill(fixture);
     await fixture.close();
+    expect((await fixture.state()).hasLostChanges).toBe(false);
+    await fixture.close();
     damage(fixture.path('state.db'));
     const store = await fixture.state();
+    expect(store.hasLostChanges).toBe(true);
     expect(store.get('agents', 'bot')).toEqual({ name: 'Bot' });
     expect(store.get(REVOKED, 'token-1')).toBe('statement');
     expect(store.get('approvals', 'asked')).toEqual({ state: 'used' });

@@ -3,7 +3,7 @@ import { decodeCbor } from '../../codec/cbor.ts';
 import { verifySign1 } from '../../codec/cose-sign1.ts';
 import { publicKeyOf } from '../../codec/public-key.ts';
 import { TOKEN_SKEW_MS } from '../../core/auth/principal.ts';
-import { isoTime, type TrustedTime } from '../../core/clock.ts';
+import { type Clock, isoTime, type TrustedTime } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { Service } from '../../core/lifecycle.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
@@ -50,8 +50,8 @@ export class ProofOfPossession {
 
   /**
    * Verifies a proof and returns the SHA-256 (hex) that the request's content must have. Throws TOKEN_INVALID if the proof is malformed,
-   * was used before, or is for another token, operation, hub or time. Throws RATE_LIMITED if the cache is full, and STORAGE_FAILED if the
-   * write fails.
+   * was used before, or is for another token, operation, hub or time. Throws RATE_LIMITED if the cache is full, SERVICE_UNAVAILABLE while
+   * used proofs may be unknown, and STORAGE_FAILED if the write fails.
    */
   verify({ proof, token, operation }: ProofCheck): string {
     const statement = this.#signed(proof, token.keys.at(-1) ?? '');
@@ -123,17 +123,28 @@ interface Nonce {
   readonly untilMs: number;
 }
 
-type ReplayCachePorts = { readonly store: KeyValueStore; readonly time: TrustedTime };
+interface ReplayCachePorts {
+  readonly store: KeyValueStore;
+  readonly time: TrustedTime;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  /** Whether the store lost its last changes before this start, and with them nonces of proofs that may be valid still. */
+  readonly hasLostState: boolean;
+}
+
+/** Time from a proof to the end of its validity, by the clocks that differ most from each other, in milliseconds. */
+const LONGEST_VALID_MS = 2 * TOKEN_SKEW_MS;
 
 /**
  * Stores the nonces of used proofs, also across restarts: a nonce is on the disk before its proof is accepted. A full cache refuses new
- * nonces and keeps all nonces that could still be replayed.
+ * nonces and keeps all nonces that could still be replayed. If nonces were lost, accepts no proof until all proofs of before have ended.
  */
 export class ReplayCache implements Service {
   readonly #ports: ReplayCachePorts;
   readonly #limits: Required<ReplayLimits>;
   readonly #live = new Map<string, Nonce>();
   readonly #perHolder = new Map<string, number>();
+  /** Monotonic time from which on each valid proof was made after this start. */
+  #acceptsFromMs = Number.NEGATIVE_INFINITY;
 
   constructor(ports: ReplayCachePorts, { maxNonces = 8192, maxPerHolder = 1024 }: ReplayLimits = {}) {
     this.#ports = ports;
@@ -142,6 +153,7 @@ export class ReplayCache implements Service {
 
   /** Loads the stored nonces. Rejects with STORAGE_FAILED if they cannot be read. */
   async start(): Promise<void> {
+    if (this.#ports.hasLostState) this.#acceptsFromMs = this.#ports.clock.monotonic() + LONGEST_VALID_MS;
     for (const { key, value } of this.#ports.store.entries(SPACE)) {
       // If the expiry time of a nonce is unreadable, the nonce is kept for two minutes, because no proof stays valid for longer.
       const untilMs = typeof value === 'number' ? value : this.#ports.time.now() + 120_000;
@@ -151,9 +163,11 @@ export class ReplayCache implements Service {
 
   /**
    * Marks a nonce (hex) as used until `untilMs` (milliseconds since 1970). `holder` is a token id. Returns false if the nonce was already
-   * used. Throws RATE_LIMITED if the cache is full, and STORAGE_FAILED if the write fails. After an error, the nonce is unused.
+   * used. Throws RATE_LIMITED if the cache is full, SERVICE_UNAVAILABLE while used nonces may be lost, and STORAGE_FAILED if the write fails. After
+   * an error, the nonce is unused.
    */
   use(holder: string, nonce: string, untilMs: number): boolean {
+    this.#requireKnown();
     this.#deleteExpired();
     const key = `${holder}.${nonce}`;
     if (this.#live.has(key)) return false;
@@ -166,6 +180,13 @@ export class ReplayCache implements Service {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#live.clear();
     this.#perHolder.clear();
+  }
+
+  #requireKnown(): void {
+    const remainingMs = this.#acceptsFromMs - this.#ports.clock.monotonic();
+    if (remainingMs <= 0) return;
+    const message = 'The hub has lost which proofs of possession were used before it started; send this request again with a new one later';
+    throw new AtmoError('SERVICE_UNAVAILABLE', message, { retry_after_ms: remainingMs });
   }
 
   #keep(key: string, nonce: Nonce): void {

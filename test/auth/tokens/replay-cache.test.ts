@@ -8,8 +8,8 @@ async function cacheRoom(limits: { readonly maxNonces?: number; readonly maxPerH
   const clock = new ManualClock();
   const store = new MemoryKeyValueStore(clock);
   const time = { now: () => clock.now(), isTrusted: () => true };
-  const open = async () => {
-    const cache = new ReplayCache({ store, time }, limits);
+  const open = async ({ hasLostState } = { hasLostState: false }) => {
+    const cache = new ReplayCache({ store, time, clock, hasLostState }, limits);
     await cache.start();
     return cache;
   };
@@ -36,7 +36,7 @@ describe('the replay cache', () => {
         throw new Error('disk full');
       },
     };
-    const cache = new ReplayCache({ store: failing, time: { now: () => clock.now(), isTrusted: () => true } });
+    const cache = new ReplayCache({ store: failing, time: { now: () => clock.now(), isTrusted: () => true }, clock, hasLostState: false });
     expect(() => cache.use('a', '01', clock.now() + 1000)).toThrow('disk full');
     // Nothing was accepted: the same proof is good once the disk is.
     expect(() => cache.use('a', '01', clock.now() + 1000)).toThrow('disk full');
@@ -48,6 +48,22 @@ describe('the replay cache', () => {
     const untilMs = inTwoMinutes();
     clock.advance(119_999);
     expect((await open()).use('a', '01', untilMs)).toBe(false);
+  });
+
+  test('takes no nonce after it lost some, until all that were used before are too old', async () => {
+    const { cache, open, inTwoMinutes, clock, store } = await cacheRoom();
+    const untilMs = inTwoMinutes();
+    expect(cache.use('a', '01', untilMs)).toBe(true);
+    store.delete('access.nonces', 'a.01');
+    const after = await open({ hasLostState: true });
+    expect(() => after.use('a', '01', untilMs)).toThrow(
+      expect.objectContaining({ code: 'SERVICE_UNAVAILABLE', details: { retry_after_ms: 120_000 } }),
+    );
+    clock.advance(119_999);
+    expect(() => after.use('a', '02', inTwoMinutes())).toThrow(expect.objectContaining({ code: 'SERVICE_UNAVAILABLE' }));
+    clock.advance(1);
+    expect(clock.now()).toBeGreaterThanOrEqual(untilMs);
+    expect(after.use('a', '02', inTwoMinutes())).toBe(true);
   });
 
   test('refuses new nonces when it is full, and forgets none that could be replayed', async () => {

@@ -67,6 +67,7 @@ export async function tokenServices(options: FixtureOptions = {}) {
     hub,
     time,
     issuers,
+    hasLostState: false,
     events,
     heard,
     revocations,
