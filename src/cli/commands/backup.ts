@@ -26,13 +26,14 @@ const backup: Command<HubMachineIo> = {
       passphrase,
       askForCopies: () => copiesOf(call),
     });
-    const { isOfRunningHub, ...facts } = report;
+    const { isOfRunningHub, leftOut, ...facts } = report;
     if (file === '-') return;
-    call.output.answer(
-      { file, ...facts, running: isOfRunningHub },
-      () =>
-        `${file} holds ${report.hub}: ${report.files} files, ${size(report.bytes)}. Keep it away from the board, and the passphrase away from it\n`,
-    );
+    call.output.answer({ file, ...facts, running: isOfRunningHub, left_out: [...leftOut] }, () => [
+      `${file} holds ${report.hub}: ${report.files} files, ${size(report.bytes)}. Keep it away from the board, and the passphrase away from it\n`,
+      ...leftOut.map(
+        (path) => `${path} is not in it, since it may hold secrets and only root may have to read it; copy it to a new board yourself\n`,
+      ),
+    ]);
   },
 };
 

@@ -15,6 +15,8 @@ export interface BackupReport {
   /** Size of the archive in bytes. */
   readonly bytes: number;
   readonly isOfRunningHub: boolean;
+  /** Paths of files on which the hub of this machine depends, and which are in no backup. */
+  readonly leftOut: readonly string[];
 }
 
 /** The result of a restore. */

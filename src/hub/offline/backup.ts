@@ -26,13 +26,30 @@ import { StateStore } from '../../storage/state-store.ts';
 import { guardStorage } from '../../storage/storage-error.ts';
 import { type Environment, filesOutsideState } from '../config/config.ts';
 
+/**
+ * The hub that runs as a service of the machine. Its `EnvironmentFile` is in no backup: systemd reads it as root, the user of the hub may not be
+ * able to, and secrets that the configuration takes from the environment are to stay out of backups.
+ */
+interface SystemService {
+  readonly stateDir: string;
+  readonly environmentFile: string;
+}
+
+/** The service that the packages install. */
+export const PACKAGED_SERVICE: SystemService = {
+  stateDir: SYSTEM_STATE_DIRECTORY,
+  environmentFile: '/etc/atmosphere-edge/environment',
+};
+
 /** Returns the backup service for the hub on this machine. It needs no token, since only the owner can read the hub's files. */
-export function stateArchive(env: Environment, derive = byScrypt, system = SYSTEM_STATE_DIRECTORY): BackupService {
+export function stateArchive(env: Environment, derive = byScrypt, service = PACKAGED_SERVICE): BackupService {
+  const { stateDir: system, environmentFile } = service;
+  const leftOutOf = (stateDir: string) => (resolve(stateDir) === resolve(system) && existsSync(environmentFile) ? [environmentFile] : []);
   return {
     stateDir: () => resolve(defaultStateDirectory(env)),
     backup: async (wishes) => {
       requireOpenHub(wishes.stateDir, { env, system, command: 'backup' });
-      return backup(wishes, env, derive);
+      return { ...(await backup(wishes, env, derive)), leftOut: leftOutOf(wishes.stateDir) };
     },
     restore: async (wishes) => {
       requireOpenHub(wishes.stateDir, { env, system, command: 'restore' });
@@ -41,7 +58,7 @@ export function stateArchive(env: Environment, derive = byScrypt, system = SYSTE
   };
 }
 
-async function backup(wishes: BackupRequest, env: Environment, derive: Derive): Promise<BackupReport> {
+async function backup(wishes: BackupRequest, env: Environment, derive: Derive): Promise<Omit<BackupReport, 'leftOut'>> {
   const { stateDir, file, passphrase, askForCopies } = wishes;
   const hub = hubOf(stateDir);
   const target = await BackupFile.open(file);

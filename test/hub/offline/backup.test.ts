@@ -21,7 +21,7 @@ import { HubKey } from '../../../src/auth/hub-key.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { EventBus } from '../../../src/core/events.ts';
 import { silentLogger } from '../../../src/core/logger.ts';
-import { stateArchive } from '../../../src/hub/offline/backup.ts';
+import { PACKAGED_SERVICE, stateArchive } from '../../../src/hub/offline/backup.ts';
 import { changeMarkIn, sumOfRows } from '../../../src/matter/storage/matter-database.ts';
 import { archiveContent, tableText } from '../../../src/storage/backup/archive-content.ts';
 import { sealStream } from '../../../src/storage/backup/archive-encryption.ts';
@@ -126,7 +126,7 @@ describe('the backup of a stopped hub', () => {
   test('is not made or put back in a folder of the own where the hub of the machine is closed to this user', async () => {
     const home = join(dir, 'home');
     const own = join(home, '.local/state/atmosphere-edge');
-    const closed = stateArchive({ HOME: home }, quickly, stateDir);
+    const closed = stateArchive({ HOME: home }, quickly, { ...PACKAGED_SERVICE, stateDir });
     const refusal = { code: 'PERMISSION_DENIED', message: expect.stringContaining(stateDir) };
     const none = join(dir, 'none.atmo');
     await expect(closed.backup({ stateDir: own, file: none, passphrase: PASSPHRASE, askForCopies })).rejects.toMatchObject(refusal);
@@ -135,6 +135,19 @@ describe('the backup of a stopped hub', () => {
       message: expect.stringContaining('sudo atmo restore'),
     });
     expect(existsSync(own)).toBe(false);
+  });
+
+  test('tells that the file with the environment of the service is not in it', async () => {
+    const environmentFile = join(dir, 'environment');
+    const leftOutBy = async (service: string, name: string) => {
+      const archiveHere = stateArchive({ ATMO_STATE_DIR: stateDir }, quickly, { stateDir: service, environmentFile });
+      return (await archiveHere.backup({ stateDir, file: join(dir, name), passphrase: PASSPHRASE, askForCopies })).leftOut;
+    };
+    expect(await leftOutBy(stateDir, 'without.atmo')).toEqual([]);
+    writeFileSync(environmentFile, 'ATMO_HTTP_HOST=0.0.0.0\n');
+    expect(await leftOutBy(stateDir, 'with.atmo')).toEqual([environmentFile]);
+    expect(await leftOutBy(join(dir, 'elsewhere'), 'other.atmo')).toEqual([]);
+    expect(readFileSync('systemd/atmosphere-edge.service', 'utf8')).toContain(`EnvironmentFile=-${PACKAGED_SERVICE.environmentFile}`);
   });
 
   test('is refused where there is no hub, the file is there already, or its folder is not', async () => {
