@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises';
-import { agentNameOf } from '../auth/people/household.ts';
+import { agentNameOf, storedPerson } from '../auth/people/household.ts';
 import { holdersOf } from '../auth/people/person-grants.ts';
 import type { AgentRecord } from '../automations/agent-store.ts';
 import type { Proposal } from '../automations/proposals/proposal-store.ts';
@@ -24,6 +24,7 @@ import { NoticeStore } from '../notices/notice-store.ts';
 import { MessageNotices } from '../notices/person-messages.ts';
 import { type NoticedProposal, ProposalNotices } from '../notices/proposal-notices.ts';
 import { QuestionStore } from '../notices/question-store.ts';
+import { RemovedPersons } from '../notices/removed-persons.ts';
 import { ToolNotices } from '../notices/tool-notices.ts';
 import { noticeTools } from '../tools/builtin/notice-tools.ts';
 import { questionTools } from '../tools/builtin/question-tools.ts';
@@ -98,7 +99,9 @@ export async function openNotices(
   ];
   for (const tool of tools) registry.register(tool);
   notices.load();
-  for (const service of [outbox, messages, questions]) await stack.start(service);
+  const isKnown = (name: string) => people.find(name) !== undefined || storedPerson(store, name) !== undefined;
+  const removed = new RemovedPersons({ people, isKnown, stores: [notices, outbox, settings, questions, push] });
+  for (const service of [outbox, messages, questions, removed]) await stack.start(service);
   return { notices, publisher, questions, outbox };
 }
 

@@ -5,6 +5,7 @@ import { AtmoError, ERROR_CODES, toAtmoError } from '../core/errors.ts';
 import { isJsonObject, type Json } from '../core/json.ts';
 import type { Service } from '../core/lifecycle.ts';
 import type { Notice, NoticeKind, PeopleReach } from '../core/notices.ts';
+import type { PersonalStore } from './removed-persons.ts';
 
 const SPACE = 'notices.deliveries';
 /** Time for which a finished delivery can be read, in milliseconds. */
@@ -54,7 +55,7 @@ interface OutboxCollaborators extends Pick<HubContext, 'clock' | 'store' | 'logg
  * Sends notices to persons and keeps each delivery on the disk until it has an outcome, so that no notice is lost by a crash. A message that
  * may have arrived is repeated only if the process ended between sending it and storing its outcome, and then it has the same id.
  */
-export class NoticeOutbox implements Service {
+export class NoticeOutbox implements Service, PersonalStore {
   readonly #collaborators: OutboxCollaborators;
   readonly #deliveries = new Map<string, Delivery>();
   /** Monotonic time before which a delivery is not tried again, in milliseconds, by its id. */
@@ -102,6 +103,19 @@ export class NoticeOutbox implements Service {
   /** Drops the deliveries of a notice that were not sent yet. */
   drop(noticeId: string): void {
     for (const delivery of this.#due(noticeId)) this.#change({ ...delivery, state: 'dropped' });
+  }
+
+  persons(): readonly string[] {
+    return [...this.#deliveries.values()].map(({ person }) => person);
+  }
+
+  removePerson(name: string): void {
+    for (const { id, person } of [...this.#deliveries.values()]) {
+      if (person !== name) continue;
+      this.#deliveries.delete(id);
+      this.#pausedUntil.delete(id);
+      this.#collaborators.store.delete(SPACE, id);
+    }
   }
 
   /** Returns all deliveries that are known, the oldest first. */
@@ -218,6 +232,8 @@ export class NoticeOutbox implements Service {
 
   /** Changes a stored delivery. If the disk refuses, the change holds until the hub stops: a full disk must not keep people uninformed. */
   #change(delivery: Delivery): void {
+    // It may have been sent while its person was removed.
+    if (!this.#deliveries.has(delivery.id)) return;
     this.#deliveries.set(delivery.id, delivery);
     if (delivery.state !== 'due') this.#pausedUntil.delete(delivery.id);
     const isFinished = delivery.state !== 'due' && delivery.state !== 'sending';

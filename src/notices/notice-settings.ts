@@ -11,6 +11,7 @@ import {
   type PeopleReach,
   type PersonWay,
 } from '../core/notices.ts';
+import type { PersonalStore } from './removed-persons.ts';
 import { clockTime } from './texts/notice-texts.ts';
 
 const SPACE = 'notices.rules';
@@ -32,11 +33,19 @@ interface SettingsCollaborators extends Pick<HubContext, 'store'> {
 }
 
 /** Stores how each person wants to be told, and applies it. */
-export class NoticeSettings implements NoticeChoices {
+export class NoticeSettings implements NoticeChoices, PersonalStore {
   readonly #collaborators: SettingsCollaborators;
 
   constructor(collaborators: SettingsCollaborators) {
     this.#collaborators = collaborators;
+  }
+
+  persons(): readonly string[] {
+    return this.#collaborators.store.entries(SPACE).map(({ key }) => key);
+  }
+
+  removePerson(name: string): void {
+    this.#collaborators.store.delete(SPACE, name);
   }
 
   rulesOf(person: string): readonly NoticeRule[] {

@@ -3,6 +3,7 @@ import { rootAgentOf } from '../core/auth/principal.ts';
 import type { HubContext } from '../core/context.ts';
 import { isJsonObject, type Json } from '../core/json.ts';
 import type { ListedNotice, Notice, NoticeKind, RecentNotices } from '../core/notices.ts';
+import type { PersonalStore } from './removed-persons.ts';
 
 const SPACE = 'notices.recent';
 /** The ids of notices that begin, by subject, until they are stored. */
@@ -31,7 +32,7 @@ export interface StoredNotice {
  * Stores the notices on the disk. An open notice means that its subject lasts and was told; so a subject is told once until it has ended,
  * also by a hub that was started again.
  */
-export class NoticeStore implements RecentNotices {
+export class NoticeStore implements RecentNotices, PersonalStore {
   readonly #collaborators: Pick<HubContext, 'clock' | 'store' | 'events'>;
   readonly #notices = new Map<string, StoredNotice>();
   /** Id of the newest notice of each subject. */
@@ -100,6 +101,18 @@ export class NoticeStore implements RecentNotices {
     this.#collaborators.store.set(SPACE, stored.notice.id, stored as unknown as Json, isEnded ? { ttlMs: KEPT_MS } : {});
     this.#remember(stored);
     this.#makeRoom(stored);
+  }
+
+  persons(): readonly string[] {
+    return [...this.#notices.values()].flatMap(({ persons }) => persons);
+  }
+
+  removePerson(name: string): void {
+    const own = [...this.#notices.values()].filter(({ persons }) => persons.includes(name));
+    for (const stored of own) {
+      const { [name]: _, ...readMs } = stored.readMs;
+      this.#write({ ...stored, persons: stored.persons.filter((person) => person !== name), readMs });
+    }
   }
 
   recent(person: string): readonly ListedNotice[] {

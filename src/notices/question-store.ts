@@ -10,6 +10,7 @@ import type { Question, QuestionRequest, Questions } from '../core/questions.ts'
 import type { NoticePublisher } from './notice-publisher.ts';
 import type { NoticeStore } from './notice-store.ts';
 import { audienceOf, type MessageCollaborators, messageText, requireFewMessages, senderName, subjectOf } from './person-messages.ts';
+import type { PersonalStore } from './removed-persons.ts';
 import { inAllLanguages } from './texts/all-languages.ts';
 
 const SPACE = 'notices.questions';
@@ -25,7 +26,7 @@ interface QuestionCollaborators extends Pick<HubContext, 'clock' | 'store' | 'ev
 }
 
 /** Stores the questions of automations and agents, publishes a notice about each, and takes the answer of a person who was asked. */
-export class QuestionStore implements Questions, Service {
+export class QuestionStore implements Questions, Service, PersonalStore {
   readonly #collaborators: QuestionCollaborators;
   readonly #questions = new Map<string, Question>();
   readonly #timers = new Map<string, () => void>();
@@ -89,6 +90,22 @@ export class QuestionStore implements Questions, Service {
     const ended = { ...question, endedMs: this.#collaborators.clock.now() };
     this.#change(ended);
     return ended;
+  }
+
+  persons(): readonly string[] {
+    return [...this.#questions.values()].flatMap(({ persons }) => persons);
+  }
+
+  /** Asks a person no more. A question that nobody else was asked stays open until its time is over. */
+  removePerson(name: string): void {
+    const { store, clock } = this.#collaborators;
+    for (const question of this.#questions.values()) {
+      if (!question.persons.includes(name)) continue;
+      const others = { ...question, persons: question.persons.filter((person) => person !== name) };
+      const endsMs = (question.answered?.atMs ?? question.endedMs ?? question.untilMs) + KEPT_MS;
+      store.set(SPACE, question.id, others as unknown as Json, { ttlMs: Math.max(1, endsMs - clock.now()) });
+      this.#questions.set(question.id, others);
+    }
   }
 
   onEnd(id: string, callback: () => void): () => void {

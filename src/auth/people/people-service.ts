@@ -57,6 +57,7 @@ export class PeopleService implements PeopleAdministration, SignInService, Servi
   readonly #challenges: Challenges;
   /** Times of the last renewals by sign-in, in milliseconds of the monotonic clock. */
   readonly #renewals = new Map<string, readonly number[]>();
+  readonly #removalListeners = new Set<(name: string) => void>();
 
   constructor(ports: PeopleCollaborators) {
     this.#ports = ports;
@@ -112,6 +113,15 @@ export class PeopleService implements PeopleAdministration, SignInService, Servi
     this.#ports.household.leave(name);
     await this.#endPerson(name);
     await this.#note('person.removed', name, {});
+  }
+
+  /**
+   * Calls `listener` while a person is removed, before the name is free again. If the listener throws, the next start completes the removal, when
+   * nobody may listen yet. The returned function unsubscribes.
+   */
+  onRemoved(listener: (name: string) => void): () => void {
+    this.#removalListeners.add(listener);
+    return () => this.#removalListeners.delete(listener);
   }
 
   async invite(name: string): Promise<Invitation> {
@@ -251,6 +261,7 @@ export class PeopleService implements PeopleAdministration, SignInService, Servi
     this.#revokeAllTokens(name);
     await this.#ports.grants.endOf(name);
     await this.#removeKeys(name);
+    for (const listener of this.#removalListeners) listener(name);
     household.forget(name);
   }
 

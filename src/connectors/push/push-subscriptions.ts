@@ -32,6 +32,10 @@ export class PushSubscriptions {
     this.#collaborators = collaborators;
   }
 
+  persons(): readonly string[] {
+    return this.#all().map(({ person }) => person);
+  }
+
   of(person: string): readonly SubscribedBrowser[] {
     return this.#all().filter((browser) => browser.person === person);
   }

@@ -65,6 +65,14 @@ export class WebPush implements PeopleReach, PushBrowsers {
     return this.#collaborators.key.publicKey;
   }
 
+  persons(): readonly string[] {
+    return this.#subscriptions.persons();
+  }
+
+  removePerson(name: string): void {
+    for (const { id } of this.#subscriptions.of(name)) this.#subscriptions.remove(id);
+  }
+
   list(person: string): readonly PushBrowser[] {
     return this.#subscriptions.of(person);
   }

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { holdersOf } from '../../../src/auth/people/person-grants.ts';
 import { type Person, signInStatement } from '../../../src/core/auth/people.ts';
 import { OWNER } from '../../../src/core/auth/principal.ts';
+import { AtmoError } from '../../../src/core/errors.ts';
 import { objectOf } from '../../../src/core/json.ts';
 import { ManualClock } from '../../manual-clock.ts';
 import { MemoryKeyValueStore } from '../../memory-key-value-store.ts';
@@ -229,6 +230,27 @@ describe('a person', () => {
     const asOwner = issue('ann').token;
     await people.remove('ann');
     expect([asOwner, monitor].map(isValid)).toEqual([false, true]);
+  });
+
+  test('is removed for those who keep something of that person before the name is free; what they cannot store is done at the next start', async () => {
+    const { people, store } = await household();
+    await people.add(ANN);
+    const told: unknown[] = [];
+    const stop = people.onRemoved((name) => {
+      told.push([name, people.find(name), store.get('people', name) === undefined]);
+      if (told.length === 1) throw new AtmoError('STORAGE_FAILED', 'The disk is full');
+    });
+    await expect(people.remove('ann')).rejects.toThrow(refusedAs('STORAGE_FAILED'));
+    await expect(people.add(ANN)).rejects.toThrow(refusedAs('CONFLICT'));
+    await people.start();
+    expect(told).toEqual([
+      ['ann', undefined, false],
+      ['ann', undefined, false],
+    ]);
+    await people.add(ANN);
+    stop();
+    await people.remove('ann');
+    expect(told).toHaveLength(2);
   });
 
   test('of an earlier version may have a language in the record, which nothing reads', async () => {

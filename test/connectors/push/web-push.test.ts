@@ -51,6 +51,17 @@ function pushOver(status: () => number = () => 201, allowedHosts: readonly strin
 const refusal = (code: AtmoError['code']) => expect.objectContaining({ code });
 
 describe('a subscription that is over', () => {
+  test('does not come back for the next person of the same name', () => {
+    const { push, subscribe, persons, store } = pushOver();
+    subscribe();
+    subscribe('bob', `${ENDPOINT}/2`);
+    expect(push.persons()).toEqual(['ann', 'bob']);
+    persons.delete('ann');
+    push.removePerson('ann');
+    persons.add('ann');
+    expect([push.list('ann'), push.list('bob').length, store.entries('notices.push').length]).toEqual([[], 1, 1]);
+  });
+
   test('ends with its sign-in, and one without a sign-in ends with its person', async () => {
     const { push, subscribe, send, persons, signIns, store, requests } = pushOver();
     signIns.push({ id: 's1', person: 'ann', label: 'phone', key: 'k', createdAtMs: 0, seenAtMs: 0 });

@@ -1,0 +1,47 @@
+import { attemptWrite } from '../core/files/file-system.ts';
+import type { Service } from '../core/lifecycle.ts';
+
+/** Something that keeps what belongs to persons, by their names. */
+export interface PersonalStore {
+  /** Returns the names of all persons of whom it keeps something. */
+  persons(): Iterable<string>;
+  /** Deletes what belongs to a person. Throws STORAGE_FAILED if that cannot be stored. */
+  removePerson(name: string): void;
+}
+
+interface RemovalCollaborators {
+  readonly people: {
+    /** Calls `listener` while a person is removed, before the name is free again; the returned function unsubscribes. */
+    onRemoved(listener: (name: string) => void): () => void;
+  };
+  /** Returns whether a person of this name is known to the hub, be it one whose record cannot be read. */
+  readonly isKnown: (name: string) => boolean;
+  readonly stores: readonly PersonalStore[];
+}
+
+/**
+ * Deletes the notices, questions, deliveries and choices of persons who are removed. A person is known by name, so the next one of that name
+ * would get them otherwise.
+ */
+export class RemovedPersons implements Service {
+  readonly #collaborators: RemovalCollaborators;
+  #stop: () => void = () => {};
+
+  constructor(collaborators: RemovalCollaborators) {
+    this.#collaborators = collaborators;
+  }
+
+  /** Also deletes what belongs to persons who were removed when this could not be done, such as at the start of the hub. */
+  async start(): Promise<void> {
+    const { people, isKnown, stores } = this.#collaborators;
+    this.#stop = people.onRemoved((name) => {
+      for (const store of stores) store.removePerson(name);
+    });
+    for (const store of stores)
+      for (const name of new Set(store.persons())) if (!isKnown(name)) attemptWrite(() => store.removePerson(name));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop();
+  }
+}
