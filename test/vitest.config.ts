@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { LongFirst } from './long-first.ts';
 
 const root = new URL('..', import.meta.url).pathname;
 /**
@@ -14,6 +15,7 @@ const native = { viteModuleRunner: false, nodeLoader: false };
 export default defineConfig({
   test: {
     root,
+    sequence: { sequencer: LongFirst },
     projects: [
       {
         test: {

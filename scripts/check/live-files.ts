@@ -16,6 +16,7 @@ const LONG: readonly string[] = [
   'reachability',
   'commission-crash',
   'pages',
+  'page/looks',
   'administration',
   'package/npm-package',
   'mesh-discovery',
