@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { LabHost } from '../../scripts/network-lab/lab-host.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { type DeviceSpec, homeOf, standardHome, together } from '../home/home-spec.ts';
@@ -16,6 +16,8 @@ const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '../..');
 const HTTP_PORT = '8081';
 const STILL_IN_ITS_BOX = 'Thermostat';
+/** A page has dozens of commands, each of which starts a program. */
+const PAGE_LIMIT_MS = 600_000;
 const PASSPHRASE = 'correct horse battery staple';
 
 /** Why a command of a page is not run here; its form is still checked by bash and by the table of commands. */
@@ -234,6 +236,8 @@ const standard = (...names: readonly string[]): readonly DeviceSpec[] => homeOf(
 
 /** What is another at each run: how old a value is. */
 const steady = (line: string) => line.replaceAll(/\d+ s old/g, 'N s old').trimEnd();
+
+vi.setConfig({ testTimeout: PAGE_LIMIT_MS, hookTimeout: PAGE_LIMIT_MS });
 
 describe('README.md', () => {
   let reader: PageReader;

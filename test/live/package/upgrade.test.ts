@@ -6,13 +6,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { writeAptRepository } from '../../../scripts/package/apt-repository.ts';
 import { debianArchitecture, THIS_ARCHITECTURE } from '../../../scripts/package/debian-architecture.ts';
 import { writeDebianArchive } from '../../../scripts/package/debian-archive.ts';
-import { layOutPackage } from '../../../scripts/package/debian-tree.ts';
 import { SigningKey } from '../../../scripts/package/signing-key.ts';
 import { until } from '../../matter/device-hub.ts';
 import { DebianMachine, LOOK_MS, missingForMachine } from './debian-machine.ts';
+import { layOutOnce, PACKAGE_TIME } from './package-tree.ts';
 
 const missing = await missingForMachine();
-const TIME = new Date('2026-01-01T00:00:00Z');
 const LIMIT_MS = 240_000;
 /** Five packages are built while others use the processors. */
 const BUILD_LIMIT_MS = 480_000;
@@ -81,7 +80,7 @@ const settled = (step: string) =>
 async function buildReleases(): Promise<void> {
   const architecture = debianArchitecture(THIS_ARCHITECTURE);
   const root = join(dir, 'tree');
-  await layOutPackage(root, architecture, TIME);
+  await layOutOnce(root);
   cpSync(join(root, MAIN), join(dir, 'main.mjs'));
   using key = SigningKey.open(throwAwayKey());
   for (const version of VERSIONS) {
@@ -89,9 +88,12 @@ async function buildReleases(): Promise<void> {
     if (version in POISON) writeFileSync(join(root, MAIN), POISON[version as keyof typeof POISON]);
     const file = join(dir, `atmosphere-edge_${version}_${architecture.name}.deb`);
     const securityMinimum = version === CLOSES_HOLE ? CLOSES_HOLE : '0.1.0';
-    await writeDebianArchive({ root, version, securityMinimum, architecture: architecture.name, time: TIME, compression: 'zstd' }, file);
+    await writeDebianArchive(
+      { root, version, securityMinimum, architecture: architecture.name, time: PACKAGE_TIME, compression: 'quick' },
+      file,
+    );
     const folder = join(machine.root, 'srv/apt');
-    writeAptRepository({ folder, packages: [file], architectures: [architecture.name], time: TIME, key });
+    writeAptRepository({ folder, packages: [file], architectures: [architecture.name], time: PACKAGE_TIME, key });
     cpSync(join(folder, 'dists'), join(machine.root, 'srv', version, 'dists'), { recursive: true });
     rmSync(file);
   }
