@@ -26,7 +26,10 @@ export function isApproving(decision: ApprovalDecision): boolean {
   return decision === 'approve' || decision === 'approve_for_hour';
 }
 
-/** What a call touches, which decides how long its request may wait and which answers are offered. `guarded`: a lock, valve or garage door. */
+/** What a call touches, which decides how long its request may wait and which answers are offered. `guarded`: what opens something, or may
+ * open it: a lock, valve, garage door or other opening, an action of a bridge, any dangerous effect but those of ovens and alarms, and a dangerous
+ * step of which it is not known what it changes.
+ */
 export const APPROVAL_KINDS = ['guarded', 'programs', 'administration', 'devices', 'other'] as const;
 export type ApprovalKind = (typeof APPROVAL_KINDS)[number];
 
