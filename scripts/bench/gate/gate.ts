@@ -1,12 +1,14 @@
 /** `npm run bench -- --gate`: holds the program of the tree against that of a named commit, in one run, by ratios alone. */
 import { appendFileSync } from 'node:fs';
-import { loadavg } from 'node:os';
+import { availableParallelism, loadavg } from 'node:os';
 import { buildBase, buildPresent, gateBase, whyNoBase } from './base-program.ts';
 import { measure, type Programs } from './measure.ts';
 import { judge, type Measurement, tableOf } from './verdict.ts';
 
 /** Exit status of a gate that this machine cannot run, as of scripts/in-netns. */
-export const NOT_POSSIBLE = 77;
+const NOT_POSSIBLE = 77;
+/** Load average for each processor beyond which a run is not judged: one program against itself was seen to differ by more than 15 %. */
+const MAX_LOAD_A_PROCESSOR = 8;
 
 interface GateOptions {
   /** How many times the commit is held against itself; the tree is not looked at. Undefined: the tree against the commit, once. */
@@ -42,17 +44,19 @@ export async function runGate({ selfRuns, recordFile }: GateOptions): Promise<nu
   return passed === selfRuns ? 0 : 1;
 }
 
-/** Whether a figure is worse in all repeats. */
+/** Whether a figure is worse in all repeats, on a machine that is not too busy to tell. */
 async function compare(programs: Programs, recordFile: string | undefined): Promise<boolean> {
   const startMs = performance.now();
   const loadBefore = loadavg()[0] ?? 0;
   const measurements = await measure(programs);
   const verdicts = measurements.map(judge);
   for (const line of tableOf(verdicts)) console.log(line);
-  const load = `load ${loadBefore.toFixed(1)} before, ${(loadavg()[0] ?? 0).toFixed(1)} after`;
-  console.log(`${Math.round((performance.now() - startMs) / 1_000)} s, ${load}`);
-  if (recordFile !== undefined) appendFileSync(recordFile, `${JSON.stringify(measurements.map(shortened))}\n`);
-  return verdicts.some(({ isWorse }) => isWorse);
+  const load = [loadBefore, loadavg()[0] ?? 0].map((average) => Number(average.toFixed(1)));
+  console.log(`${Math.round((performance.now() - startMs) / 1_000)} s, load ${load.join(' before, ')} after`);
+  if (recordFile !== undefined) appendFileSync(recordFile, `${JSON.stringify({ load, measurements: measurements.map(shortened) })}\n`);
+  const isBusy = Math.max(...load) > MAX_LOAD_A_PROCESSOR * availableParallelism();
+  if (isBusy) console.log('the machine is too busy: nothing is judged');
+  return !isBusy && verdicts.some(({ isWorse }) => isWorse);
 }
 
 /** With four digits of each value, which is more than the noise leaves. */
