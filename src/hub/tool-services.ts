@@ -12,6 +12,7 @@ import type { RouteCandidate } from '../calls/pipeline-context.ts';
 import { replayTools } from '../calls/replay.ts';
 import { UsageCounter, UsageWriter } from '../calls/usage.ts';
 import type { Principal } from '../core/auth/principal.ts';
+import { availableMemory } from '../core/available-memory.ts';
 import type { Clock } from '../core/clock.ts';
 import type { HubContext } from '../core/context.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
@@ -230,7 +231,7 @@ function openPipeline(collaborators: ToolServiceCollaborators, parts: PipelinePa
       sealSecret: (value) => auth.key.sealSecret(value),
       features: { required: tools.features, granted: featuresOf },
       roleOf,
-      process,
+      process: { availableMemory },
       usage: parts.usage,
     },
     {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Principal, principalKey, rootAgentOf } from '../../core/auth/principal.ts';
+import { availableMemory } from '../../core/available-memory.ts';
 import { AtmoError } from '../../core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { type Answer, httpErrors, problem } from './answer.ts';
@@ -177,8 +178,8 @@ export class LargeBodySlots {
   readonly #availableMemory: () => number;
   readonly #accounts = new Set<string>();
 
-  constructor(availableMemory: () => number = () => process.availableMemory()) {
-    this.#availableMemory = availableMemory;
+  constructor(available: () => number = availableMemory) {
+    this.#availableMemory = available;
   }
 
   /**
