@@ -62,6 +62,12 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   },
   storage: { summary: 'a day of readings on the disk', isNetworked: false, load: () => import('./bench/storage.ts') },
   soak: { summary: 'a month of a whole hub: memory, files, timers', isNetworked: false, load: () => import('./bench/soak.ts') },
+  small: {
+    summary: 'an hour under 200 MB: 20 devices, mesh, page, MCP, mixed work',
+    isNetworked: true,
+    load: () => import('./bench/small.ts'),
+  },
+  profiles: { summary: 'the memory profile small / normal: RSS and calls', isNetworked: true, load: () => import('./bench/profiles.ts') },
   wear: { summary: 'bytes that a day of a whole hub writes', isNetworked: false, load: () => import('./bench/wear.ts') },
 };
 

@@ -28,7 +28,13 @@ const exitCode = await runCli(process.argv.slice(2), HUB_PROGRAM, {
   fetch: hubFetch(process.env),
   serve,
   sleep,
-  machineChecks: async (ports) => hubMachineChecks(process.env, await (await import('./doctor/network-checks.ts')).networkChecks(ports)),
+  machineChecks: async (ports) => {
+    const [{ networkChecks }, { configuredMemory }] = await Promise.all([
+      import('./doctor/network-checks.ts'),
+      import('./hub/config/config-check.ts'),
+    ]);
+    return hubMachineChecks(process.env, await networkChecks(ports), configuredMemory(process.env));
+  },
   openFile: async (file) => (await import('./cli/browser.ts')).openInBrowser(file, process.env),
   askSecret: async (prompt) => (await import('./cli/identity/secret-prompt.ts')).promptSecret(prompt, process.stdin, process.stderr),
   askLine: async (prompt) =>

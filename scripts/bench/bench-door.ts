@@ -12,6 +12,7 @@ import { silentLogger } from '../../src/core/logger.ts';
 import type { AuditSink } from '../../src/core/storage/audit-sink.ts';
 import type { KeyValueStore } from '../../src/core/storage/key-value-store.ts';
 import { MetricRegistry } from '../../src/http/metrics.ts';
+import { memoryProfile } from '../../src/hub/config/memory-profile.ts';
 import { HttpApi } from '../../src/hub/http.ts';
 import type { RegisteredTool } from '../../src/tools/definition/tool-definition.ts';
 import { CapabilityCatalogue } from '../../src/tools/registry/capability-catalogue.ts';
@@ -97,7 +98,7 @@ export function benchDoor({ events, readings, store, tools: own = [], audit }: D
       signChallenge: () => new Uint8Array(),
       oauth: undefined,
     },
-    { host: '127.0.0.1', port: 0 },
+    { host: '127.0.0.1', port: 0, eventStreams: memoryProfile('normal').eventStreams },
   );
   return { door, pipeline };
 }

@@ -21,12 +21,19 @@ export class HubProgram implements AsyncDisposable {
     this.#headers = { authorization: `Bearer ${token}` };
   }
 
-  /** `dir` keeps its state and log; `program` is a bundle of a hub, that of `build` if absent. */
-  static async start(dir: string, program = join(ROOT, 'dist/atmo.mjs')): Promise<HubProgram> {
+  /**
+   * `dir` keeps its state and log; `program` is a bundle of a hub, that of `build` if absent; `env` comes beside the variables that every
+   * such hub has.
+   */
+  static async start(
+    dir: string,
+    program = join(ROOT, 'dist/atmo.mjs'),
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<HubProgram> {
     const stateDir = join(dir, 'hub');
     const process = await MeasuredProgram.start({
       command: [program, 'serve'],
-      env: { ATMO_STATE_DIR: stateDir, ATMO_HTTP_PORT: '0', ATMO_MATTER_INTERFACE: 'eth0', ATMO_LOG: 'warn' },
+      env: { ATMO_STATE_DIR: stateDir, ATMO_HTTP_PORT: '0', ATMO_MATTER_INTERFACE: 'eth0', ATMO_LOG: 'warn', ...env },
       logFile: join(dir, 'hub.log'),
     });
     return new HubProgram(process, readFileSync(join(stateDir, 'owner.token'), 'utf8').trim());

@@ -19,6 +19,7 @@ const SYSTEM_FILES: Readonly<Record<string, string>> = {
   'systemd/atmosphere-edge.tmpfiles.conf': 'usr/lib/tmpfiles.d/atmosphere-edge.conf',
   'systemd/60-atmosphere-edge.rules': 'usr/lib/udev/rules.d/60-atmosphere-edge.rules',
   'systemd/sandbox.conf': `${PROGRAM}/systemd/sandbox.conf`,
+  'systemd/small.conf': `${PROGRAM}/systemd/small.conf`,
   'scripts/package/debian/copyright': `${DOCS}/copyright`,
 };
 

@@ -72,6 +72,19 @@ export function memoryBoundCheck(folder = '/sys/fs/cgroup'): Finding {
 }
 
 const MIB = 1024 * 1024;
+/** A board that is sold with 512 MB shows a part of that; the next larger ones have 1 GB. */
+const SMALL_BOARD_BYTES = 700 * MIB;
+
+/** Checks that a small board has the memory profile for small boards. `profile` is the configured one, `totalBytes` the board's memory. */
+export function memoryProfileCheck(profile: string, totalBytes: number): Finding {
+  const found = `${profile}, on a machine with ${Math.round(totalBytes / MIB)} MiB`;
+  if (profile !== 'normal' || totalBytes >= SMALL_BOARD_BYTES) return ok(found);
+  return warning(
+    found,
+    'write memory: small into the configuration and put small.conf beside the unit (docs/small-boards.md), then restart the hub',
+  );
+}
+
 const LEAST_FREE_BYTES = 100 * MIB;
 /** Maximum milliseconds for writing a mebibyte. A slower disk delays every call. */
 const SLOWEST_WRITE_MS = 2_000;

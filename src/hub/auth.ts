@@ -188,7 +188,7 @@ async function openIdentity(collaborators: AuthCollaborators, config: HubConfig,
   const options = { trust: config.clockTrust, buildTimeMs: buildTimeMs() };
   const time = new TrustedClock({ clock, store, evidence: new SystemClockEvidence() }, options);
   await stack.start(time);
-  const places = { directory: stateDir, snapshotDirectory, hubId: key.hubId };
+  const places = { directory: stateDir, snapshotDirectory, hubId: key.hubId, cacheKib: config.memory.databaseCacheKib };
   const audit = new AuditStore({ clock, logger, events, problems, fileAnchors, anchors: store }, { ...places, ...config.audit });
   await stack.start(audit);
   const credential = new OwnerCredential(stateDir, onRepaired);

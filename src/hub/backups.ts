@@ -6,7 +6,6 @@ import type { HubId } from '../core/ids.ts';
 import type { ServiceStack } from '../core/lifecycle.ts';
 import { packageVersion } from '../core/package-files.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
-import { byScrypt } from '../storage/backup/archive-encryption.ts';
 import { BackupFile, createArchive, DatabaseCopies } from '../storage/backup/create-backup.ts';
 import { ScheduledBackups } from '../storage/backup/own-backups.ts';
 import { BACKUP_FOLDER } from '../storage/state-directory.ts';
@@ -51,7 +50,10 @@ export async function openBackups(infrastructure: BackupParts, config: HubConfig
     const target = await BackupFile.open(file);
     try {
       const taken = await copies.take();
-      await createArchive({ stateDir, copies: taken, isRunning: true, outside, head, passphrase, derive: byScrypt }, target);
+      await createArchive(
+        { stateDir, copies: taken, isRunning: true, outside, head, passphrase, key: { cost: config.memory.backupCost } },
+        target,
+      );
       await target.commit();
     } catch (error) {
       await target.drop();

@@ -60,6 +60,7 @@ import { LexicalEntitySearch } from '../tools/search/entity-search.ts';
 import type { EntitySearch, ToolSearch } from '../tools/search/home-search.ts';
 import { LexicalToolSearch } from '../tools/search/tool-search.ts';
 import type { HubConfig } from './config/config.ts';
+import type { MemoryProfile } from './config/memory-profile.ts';
 import type { Infrastructure } from './infrastructure.ts';
 import type { ToolServices } from './tool-services.ts';
 
@@ -107,6 +108,8 @@ export interface HttpApiOptions extends HttpAddress {
   readonly tls?: TlsOptions;
   /** URL at which a reverse proxy on this machine offers the hub. */
   readonly proxyUrl?: string;
+  /** Bounds of the event streams. */
+  readonly eventStreams: MemoryProfile['eventStreams'];
   /** Creates the listener. Default: a real HTTP server. Tests replace it. */
   readonly openListener?: OpenListener;
 }
@@ -134,6 +137,7 @@ export class HttpApi implements Service {
   readonly #tls: CertificateManager | undefined;
   readonly #proxy: URL | undefined;
   readonly #server: HttpListener;
+  readonly #maxPendingBytes: number;
   #port: number;
   #isListening = false;
   #stopMetrics: () => void = () => {};
@@ -143,8 +147,9 @@ export class HttpApi implements Service {
     this.#collaborators = collaborators;
     this.#address = options;
     this.#port = options.port;
+    this.#maxPendingBytes = options.eventStreams.maxPendingBytes;
     // An open page follows the events.
-    this.#feed = new EventFeed(events, clock, { onFirst: () => collaborators.attention.noteUse() });
+    this.#feed = new EventFeed(events, clock, { historySize: options.eventStreams.kept, onFirst: () => collaborators.attention.noteUse() });
     collaborators.attention.addUser(() => this.#feed.listenerCount > 0);
     this.#remote = new RemoteEventStreams({ events: mesh.events, clock });
     this.#home = new VisibleHome({
@@ -344,6 +349,7 @@ export class HttpApi implements Service {
         remote: this.#remote,
         mesh: all.mesh.view,
         visibility: this.#visibility,
+        maxPendingBytes: this.#maxPendingBytes,
       }),
       ...aboutTools(
         monitorRoutes({
@@ -429,13 +435,13 @@ const UNSERVED_NAME =
 
 /** Returns the options of the listener. TLS is on by default, unless `host` is a loopback address. */
 function listenOptions(
-  { http: { host, port, proxyUrl, tls }, stateDir }: HubConfig,
+  { http: { host, port, proxyUrl, tls }, memory: { eventStreams }, stateDir }: HubConfig,
   openListener: OpenListener | undefined,
 ): HttpApiOptions {
   const isServed = tls.isEnabled ?? !isLoopback(host);
   const served = { directory: join(stateDir, 'tls'), names: tls.names, ...(tls.files && { files: tls.files }), ...acmeOptions(tls.acme) };
   const proxy = proxyUrl === undefined ? {} : { proxyUrl };
-  return { host, port, ...proxy, ...(isServed && { tls: served }), ...(openListener && { openListener }) };
+  return { host, port, eventStreams, ...proxy, ...(isServed && { tls: served }), ...(openListener && { openListener }) };
 }
 
 /** Returns what the hub needs to get a certificate. Its requests go to public addresses and to the directory that the owner named. */

@@ -69,7 +69,8 @@ export async function openInfrastructure(
   const fileAnchors = new StateAnchors(directory.root, logger);
   await stack.start(fileAnchors);
   const storageServices = { clock, logger, events, problems, fileAnchors };
-  const places = { directory: directory.root, snapshotDirectory: directory.snapshots };
+  const cacheKib = config.memory.databaseCacheKib;
+  const places = { directory: directory.root, snapshotDirectory: directory.snapshots, cacheKib };
   const store = new StateStore(storageServices, places);
   await stack.start(store);
   const { rawDays, fiveMinuteDays, hourlyDays } = config.history;

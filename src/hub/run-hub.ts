@@ -6,6 +6,7 @@ import { packageVersion } from '../core/package-files.ts';
 import { defaultStateDirectory } from '../storage/state-directory.ts';
 import { finishInterruptedRestore } from '../storage/state-lock.ts';
 import { type LiveConfig, liveConfig } from './config/live-config.ts';
+import type { MemoryProfile } from './config/memory-profile.ts';
 import { answersHttp, ServiceManager, Watchdog } from './systemd.ts';
 import { noteStart } from './upgrade-record.ts';
 
@@ -25,7 +26,10 @@ type MakeHub = (
   options: { readonly config: LiveConfig; readonly version: string },
 ) => RunnableHub;
 
-/** Runs a hub in the foreground until SIGTERM or SIGINT. Prints READY when the hub responds. Resolves with the exit code. */
+/**
+ * Runs a hub in the foreground until SIGTERM or SIGINT. Prints READY when the hub responds. Resolves with the exit code. If the memory profile
+ * of the configuration has flags or variables that this process runs without, it is replaced by one with them.
+ */
 export async function runHub(env: NodeJS.ProcessEnv, makeHub: MakeHub): Promise<number> {
   const stopSignal = waitForSignal();
   const lines = new LogBuffer((text) => process.stderr.write(text));
@@ -37,6 +41,7 @@ export async function runHub(env: NodeJS.ProcessEnv, makeHub: MakeHub): Promise<
     await finishInterruptedRestore(stateDir);
     const config = liveConfig(env, stateDir);
     logger = loggerOf(config.log);
+    adoptMemoryProfile(config.memory);
     const problem = config.problem();
     if (problem !== undefined) logger.error('config.refused', { reason: problem });
     // SIGHUP reloads the configuration. At a terminal it means that the terminal was closed, so the process ends instead.
@@ -66,6 +71,18 @@ export async function runHub(env: NodeJS.ProcessEnv, makeHub: MakeHub): Promise<
     // After its close, matter.js may leave handles open that keep the process alive.
     setTimeout(() => process.exit(), 200).unref();
   }
+}
+
+/**
+ * Replaces this process by one with the flags and variables of its memory profile (execve(2)), unless it has them. The process id stays, so
+ * that systemd still knows its main process.
+ */
+function adoptMemoryProfile({ nodeFlags, environment }: MemoryProfile): void {
+  const missing = nodeFlags.filter((flag) => !process.execArgv.includes(flag));
+  const isSet = Object.entries(environment).every(([name, value]) => process.env[name] === value);
+  if (missing.length === 0 && isSet) return;
+  const line = [process.execPath, ...process.execArgv, ...missing, ...process.argv.slice(1)];
+  process.execve?.(process.execPath, line, { ...process.env, ...environment });
 }
 
 /** Reloads the configuration. If the file has mistakes, logs them and changes nothing. */

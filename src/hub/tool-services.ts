@@ -183,8 +183,6 @@ function ownCandidate(
 
 /** Largest number of calls of one caller that wait for a slot. */
 const MAX_QUEUED_PER_CALLER = 256;
-/** Below this number of free bytes of memory, new calls are refused. */
-const MIN_FREE_BYTES = 16_000_000;
 
 type PipelineParts = Pick<ToolServices, 'registry' | 'tools' | 'validator' | 'jobStore' | 'meshProxy' | 'states' | 'coming'> & {
   readonly self: RouteCandidate;
@@ -194,7 +192,7 @@ type PipelineParts = Pick<ToolServices, 'registry' | 'tools' | 'validator' | 'jo
 };
 
 function openPipeline(collaborators: ToolServiceCollaborators, parts: PipelineParts, config: HubConfig): CallPipeline {
-  const { tools, roles } = config;
+  const { tools, roles, memory } = config;
   const { auth, store, clock, logger, events } = collaborators;
   const roleOf = ({ token }: Principal) => token && auth.tokens.find(token.id)?.role;
   // An agent has the feature flags of the role for which its token was minted.
@@ -242,7 +240,7 @@ function openPipeline(collaborators: ToolServiceCollaborators, parts: PipelinePa
       defaultTimeoutMs: tools.defaultTimeoutMs,
       maxCallsPerSession: tools.maxCallsPerSession,
       maxParamsBytes: tools.maxParamsBytes,
-      minFreeBytes: MIN_FREE_BYTES,
+      minFreeBytes: memory.minFreeBytes,
       disabledTools: tools.disabled,
       failOverTools: tools.failOver,
       resultInvalid: tools.resultInvalid,

@@ -17,6 +17,7 @@ import { DnsSd } from './discovery/dns-sd.ts';
 import { hubService } from './discovery/hub-discovery.ts';
 import { InterfaceWatch, ownAddresses } from './discovery/network-interfaces.ts';
 import { Gossip } from './gossip/gossip.ts';
+import type { GossipLimits } from './gossip/gossip-limits.ts';
 import type { OwnStateSources } from './gossip/own-state.ts';
 import type { StatementSource } from './gossip/statement-exchange.ts';
 import { CertificateRenewal } from './membership/certificate-renewal.ts';
@@ -50,6 +51,8 @@ export interface MeshHub extends HubContext {
 export interface MeshOptions extends MeshSettings {
   readonly name: string;
   readonly version: string;
+  /** Bounds of what is kept about other hubs, where they differ from `GOSSIP_LIMITS`. */
+  readonly limits?: Partial<GossipLimits>;
 }
 
 interface MeshSessionCollaborators {

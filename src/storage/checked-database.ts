@@ -10,6 +10,8 @@ export interface DatabaseOptions {
   readonly synchronous: 'FULL' | 'NORMAL';
   /** Size of a database page in bytes. It takes effect only for a new file. */
   readonly pageSizeBytes: number;
+  /** Size of the page cache in KiB; by default `DEFAULT_CACHE_KIB`. */
+  readonly cacheKib?: number | undefined;
   /** When the write-ahead log has this number of pages, it is copied into the file. */
   readonly checkpointPages: number;
   /** Maximum file size in bytes, so that the file cannot fill an SD card. Writes beyond it fail with STORAGE_FAILED. */
@@ -28,6 +30,9 @@ export interface Migration {
   /** SQL that brings it back without losing what was written since. It is stored in the file, so that an earlier release finds it. */
   readonly undo: string;
 }
+
+/** Page cache of a database in KiB. */
+const DEFAULT_CACHE_KIB = 2_000;
 
 /** Is called with the open database and its format. */
 export type BeforeMigration = (database: DatabaseSync, format: number) => void;
@@ -84,7 +89,7 @@ export function inTransaction<Result>(database: DatabaseSync, work: () => Result
 function configure(database: DatabaseSync, form: DatabaseOptions): void {
   // With an exclusive lock SQLite needs no -shm file, which would also wear the SD card. Only one process uses the database anyway.
   database.exec(`PRAGMA page_size = ${form.pageSizeBytes}; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL`);
-  database.exec(`PRAGMA synchronous = ${form.synchronous}; PRAGMA cache_size = -2000`);
+  database.exec(`PRAGMA synchronous = ${form.synchronous}; PRAGMA cache_size = -${form.cacheKib ?? DEFAULT_CACHE_KIB}`);
   database.exec(`PRAGMA wal_autocheckpoint = ${form.checkpointPages}`);
   const pageSizeBytes = Number(database.prepare('PRAGMA page_size').get()?.page_size);
   database.exec(`PRAGMA max_page_count = ${Math.ceil(form.maxBytes / pageSizeBytes)}`);

@@ -15,6 +15,8 @@ export interface StateStoreOptions {
   /** Folder with `state.db`. */
   readonly directory: string;
   readonly snapshotDirectory: string;
+  /** Size of the database's page cache in KiB. */
+  readonly cacheKib?: number;
   readonly snapshotEveryMs?: number;
   /** If true, makes no snapshot when the store stops. Otherwise makes one then, if anything has changed since the last snapshot. */
   readonly skipsCopyAtStop?: boolean;
@@ -66,6 +68,7 @@ export class StateStore implements KeyValueStore, Service {
       measure: measureEntries,
       synchronous: 'FULL',
       pageSizeBytes: 4096,
+      cacheKib: options.cacheKib,
       checkpointPages: 1000,
       maxBytes: options.maxFileBytes ?? 256 * 1_048_576,
       migrations: ENTRY_MIGRATIONS,

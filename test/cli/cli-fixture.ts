@@ -53,7 +53,7 @@ export async function atmo(argv: readonly string[], { stdin = '', ...io }: Circu
       yield stdin;
     })(),
     ...IDLE_IO,
-    machineChecks: () => hubMachineChecks(env, []),
+    machineChecks: () => hubMachineChecks(env, [], undefined),
     ...io,
     env,
   });

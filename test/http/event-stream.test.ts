@@ -33,7 +33,7 @@ function makeStream(principalOf: (token: string) => Principal = () => owner, sub
   const visibility = new EventVisibility({ authorizer, registry, jobs, home, people: { personOf: () => undefined } });
   const remote = new RemoteEventStreams({ events: { subscribe: (...asked) => subscribe(...asked) }, clock });
   const mesh = { peers: () => [{ id: 'hub-2', name: 'attic' } as Peer] };
-  const routes = eventRoutes({ feed, remote, mesh, visibility, authenticator });
+  const routes = eventRoutes({ feed, remote, mesh, visibility, authenticator, maxPendingBytes: 1_048_576 });
   const app = createHttpApp(routes, {
     proxy: undefined,
     authenticator,

@@ -13,6 +13,7 @@ import type { DeviceId, SensorId } from '../../src/core/ids.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import { MetricRegistry } from '../../src/http/metrics.ts';
 import type { HealthReport } from '../../src/http/ports.ts';
+import { memoryProfile } from '../../src/hub/config/memory-profile.ts';
 import { HttpApi, type HttpApiCollaborators, type HttpApiOptions } from '../../src/hub/http.ts';
 import { CapabilityCatalogue } from '../../src/tools/registry/capability-catalogue.ts';
 import { LexicalEntitySearch } from '../../src/tools/search/entity-search.ts';
@@ -166,7 +167,7 @@ export function makeHttpApi(
       logger: createLogger('debug', (line) => logged.push(line)),
       ...extra,
     },
-    { host, port, ...(tls && { tls }), ...(proxyUrl !== undefined && { proxyUrl }) },
+    { host, port, eventStreams: memoryProfile('normal').eventStreams, ...(tls && { tls }), ...(proxyUrl !== undefined && { proxyUrl }) },
   );
   const addTool = (input: Parameters<typeof makeTool>[0]) => setup.registry.register(makeTool(input));
   return { ...setup, capabilities, httpApi, directory, readings, metrics, logged, addTool };

@@ -40,6 +40,8 @@ describe('benchmarks', () => {
       'replay',
       'storage',
       'soak',
+      'small',
+      'profiles',
       'wear',
     ]);
     expect(names.filter((name) => !existsSync(join(BENCH, `../bench/${name}.ts`)))).toEqual([]);

@@ -5,12 +5,16 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { findCommand } from '../../src/cli/command-line.ts';
 import { COMMANDS } from '../../src/cli/command-table.ts';
+import { MEMORY_PROFILES, memoryProfile } from '../../src/hub/config/memory-profile.ts';
 import { isOpen, recordFile, UPGRADE_DIRECTORY, type UpgradeRecord, writeUpgradeRecord } from '../../src/hub/upgrade-record.ts';
 
 const UNIT = readFileSync(join(import.meta.dirname, '../../systemd/atmosphere-edge.service'), 'utf8');
 const hasAnalyzer = spawnSync('systemd-analyze', ['--version']).status === 0;
 const directory = mkdtempSync(join(tmpdir(), 'atmo-unit-'));
 afterAll(() => rmSync(directory, { recursive: true }));
+
+/** The drop-in for a memory profile. */
+const dropIn = (name: string) => readFileSync(join(import.meta.dirname, `../../systemd/${name}.conf`), 'utf8');
 
 /** The unit with a program that exists here: `verify` looks for it. */
 function localCopy(): string {
@@ -65,6 +69,25 @@ describe('systemd unit', () => {
     rmSync(`${unit}.d`, { recursive: true });
     expect(text).toMatch(/✗ RestrictNamespaces=~user/);
     expect(status).toBe(0);
+  });
+
+  test.skipIf(!hasAnalyzer)('is accepted with the drop-in for small boards as well', () => {
+    const unit = localCopy();
+    mkdirSync(`${unit}.d`, { recursive: true });
+    writeFileSync(join(`${unit}.d`, 'small.conf'), dropIn('small').replaceAll('/usr/lib/atmosphere-edge/bin/node', process.execPath));
+    expect(analyze('verify', '--man=no', unit)).toEqual({ status: 0, text: '' });
+    rmSync(`${unit}.d`, { recursive: true });
+  });
+
+  test.each(MEMORY_PROFILES)('is bounded as the memory profile %s says', (name) => {
+    const { service, nodeFlags, environment } = memoryProfile(name);
+    const text = name === 'normal' ? UNIT : dropIn(name);
+    expect(/^MemoryHigh=(\d+)M$/m.exec(text)?.[1]).toBe(String(service.highMb));
+    expect(/^MemoryMax=(\d+)M$/m.exec(text)?.[1]).toBe(String(service.maxMb));
+    const flags = /^ExecStart=\S+ (.*) \S+atmo\.mjs serve$/m.exec(text)?.[1]?.split(' ');
+    expect(flags).toEqual(expect.arrayContaining([...nodeFlags]));
+    const variables = Object.entries({ ATMO_MEMORY: name, ...environment }).map(([variable, value]) => `${variable}=${value}`);
+    if (name !== 'normal') expect(/^Environment=(.*)$/m.exec(text)?.[1]?.split(' ')).toEqual(variables);
   });
 
   test('reaches lines, buses, serial ports and cameras of the board, and no disk', () => {

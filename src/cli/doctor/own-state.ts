@@ -1,16 +1,31 @@
 import { existsSync, statSync } from 'node:fs';
+import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { toAtmoError } from '../../core/errors.ts';
 import { type CheckResult, type CheckSection, type Finding, failed, named, ok } from '../../doctor/check-result.ts';
-import { clockCheck, databaseChecks, directoryChecks, memoryBoundCheck, nodeCheck } from '../../doctor/machine-checks.ts';
+import {
+  clockCheck,
+  databaseChecks,
+  directoryChecks,
+  memoryBoundCheck,
+  memoryProfileCheck,
+  nodeCheck,
+} from '../../doctor/machine-checks.ts';
 import type { CliIo } from '../cli-io.ts';
 import { findCredential, ownerTokenFile } from '../identity/credential.ts';
 import { stateDirs } from '../identity/user-files.ts';
 
 const NO_LOGIN = 'start a hub (systemctl start atmosphere-edge, or atmo serve), sign in with atmo login, or set ATMO_TOKEN';
 
-/** Returns the checks of a machine on which a hub runs or shall run. `network` are those of its interfaces and ports. */
-export async function hubMachineChecks(env: CliIo['env'], network: readonly CheckResult[]): Promise<readonly CheckSection[]> {
+/**
+ * Returns the checks of a machine on which a hub runs or shall run. `network` are those of its interfaces and ports. `memory` is the configured
+ * memory profile, undefined if the configuration cannot be read.
+ */
+export async function hubMachineChecks(
+  env: CliIo['env'],
+  network: readonly CheckResult[],
+  memory: string | undefined,
+): Promise<readonly CheckSection[]> {
   return [
     {
       title: 'Machine',
@@ -18,6 +33,7 @@ export async function hubMachineChecks(env: CliIo['env'], network: readonly Chec
         named('node', nodeCheck(process.versions.node)),
         named('clock', clockCheck(Date.now())),
         named('bounds of memory', memoryBoundCheck()),
+        ...(memory === undefined ? [] : [named('memory profile', memoryProfileCheck(memory, totalmem()))]),
         named('token', tokenCheck(env, NO_LOGIN)),
       ],
     },

@@ -10,8 +10,6 @@ import { field } from '../server/query.ts';
 import { defineRoute, type Route } from '../server/route.ts';
 import { SSE_HEADERS, TextStream } from '../server/sse.ts';
 
-/** Above this number of pending bytes, a listener is disconnected. The limit keeps the bytes of all listeners within a board's memory. */
-const MAX_PENDING_BYTES = 1_048_576;
 const MAX_LISTENERS = 32;
 /** Maximum number of streams of one account (an agent and its descendants), so that other accounts get streams too. */
 const MAX_LISTENERS_EACH = 8;
@@ -24,10 +22,13 @@ interface EventRouteCollaborators {
   readonly mesh: Pick<MeshView, 'peers'>;
   readonly visibility: Pick<EventVisibility, 'mayReceive'>;
   readonly authenticator: Pick<Authenticator, 'isStillValid'>;
+  /** Above this number of pending bytes, a listener is disconnected. The limit keeps the bytes of all listeners within a board's memory. */
+  readonly maxPendingBytes: number;
 }
 
 /** Returns the route of the event stream. It sends only events that the caller may see. */
-export function eventRoutes({ feed, remote, mesh, visibility, authenticator }: EventRouteCollaborators): readonly Route[] {
+export function eventRoutes({ feed, remote, mesh, visibility, authenticator, maxPendingBytes }: EventRouteCollaborators): readonly Route[] {
+  const streamAnswer = (subscribe: (sink: EventSink) => () => void) => eventStream(subscribe, maxPendingBytes);
   return [
     defineRoute({
       method: 'GET',
@@ -74,9 +75,9 @@ export function eventRoutes({ feed, remote, mesh, visibility, authenticator }: E
   ];
 }
 
-function streamAnswer(subscribe: (sink: EventSink) => () => void): Answer {
+function eventStream(subscribe: (sink: EventSink) => () => void, maxPendingBytes: number): Answer {
   let unsubscribe = () => {};
-  const stream = new TextStream(MAX_PENDING_BYTES, () => unsubscribe());
+  const stream = new TextStream(maxPendingBytes, () => unsubscribe());
   unsubscribe = subscribe({
     write(chunk) {
       stream.write(chunk);

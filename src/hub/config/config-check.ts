@@ -6,6 +6,7 @@ import { defaultStateDirectory } from '../../storage/state-directory.ts';
 import { parseRecordFile, type RecordFile } from '../../tools/manifest/record-file.ts';
 import { manifestEntries } from '../../tools/manifest/tool-manifest.ts';
 import { configFileOf, type Environment, filesOutsideState, type HubConfig, loadConfig, missingPaths } from './config.ts';
+import type { MemoryProfileName } from './memory-profile.ts';
 
 /** Checks a configuration file and its tool manifest without loading code. Without `given`, checks the file that the hub would read. */
 export async function checkConfigFile(env: Environment, given?: string): Promise<{ readonly file: string; readonly problem?: string }> {
@@ -25,6 +26,23 @@ export async function checkConfigFile(env: Environment, given?: string): Promise
     return { file, ...(mistake && { problem: `${mistake.place}: ${mistake.problem}` }) };
   } catch (error) {
     if (error instanceof AtmoError && error.code === 'CONFIG_INVALID') return { file, problem: error.message };
+    throw error;
+  }
+}
+
+/** Drop-in of the service that sets the profile `small` (docs/small-boards.md). */
+const SMALL_DROP_IN = '/etc/systemd/system/atmosphere-edge.service.d/small.conf';
+
+/**
+ * Returns the memory profile with which the hub starts here; undefined if the configuration has a mistake or cannot be read. The variable of
+ * the service's drop-in is not in the environment of other programs.
+ */
+export function configuredMemory(env: Environment, dropIn = SMALL_DROP_IN): MemoryProfileName | undefined {
+  if (!env.ATMO_MEMORY && existsSync(dropIn)) return 'small';
+  try {
+    return loadConfig(env, defaultStateDirectory(env)).memory.name;
+  } catch (error) {
+    if (error instanceof AtmoError && error.code === 'CONFIG_INVALID') return undefined;
     throw error;
   }
 }

@@ -4,6 +4,7 @@ import { type FileValue, section } from '../../core/config/config-section.ts';
 import { LOG_LEVELS } from '../../core/logger.ts';
 import { ACME_SECTION } from '../../http/tls/acme-config.ts';
 import { SENSORS_SECTION } from '../../sensors/sensor-config.ts';
+import { MEMORY_PROFILES } from './memory-profile.ts';
 
 const positive = { type: 'integer', minimum: 1 } as const;
 const names = { type: 'array', items: { type: 'string' }, default: [] } as const;
@@ -18,6 +19,7 @@ export const CONFIG_SCHEMA = {
   additionalProperties: false,
   properties: {
     log: { enum: LOG_LEVELS, default: 'info' },
+    memory: { enum: MEMORY_PROFILES, default: 'normal' },
     http: section({
       host: { type: 'string', default: '127.0.0.1' },
       port: { type: 'integer', minimum: 0, maximum: 65535, default: 8081 },
@@ -47,9 +49,9 @@ export const CONFIG_SCHEMA = {
       allowed_permissions: { type: 'array', items: { type: 'string', minLength: 1 } },
       disabled: names,
       fail_over: { ...names, default: READS_PUBLIC_PAGES },
-      max_concurrent: { ...positive, maximum: 10_000, default: 256 },
-      max_queued: { ...positive, maximum: 100_000, default: 1024 },
-      max_concurrent_per_caller: { ...positive, maximum: 10_000, default: 64 },
+      max_concurrent: { ...positive, maximum: 10_000 },
+      max_queued: { ...positive, maximum: 100_000 },
+      max_concurrent_per_caller: { ...positive, maximum: 10_000 },
       max_calls_per_session: { ...positive, maximum: 1_000_000, default: 10_000 },
       max_params_bytes: { ...positive, maximum: 65_536, default: 65_536 },
       default_timeout_ms: { ...positive, maximum: 600_000, default: 30_000 },
@@ -70,7 +72,7 @@ export const CONFIG_SCHEMA = {
       announce_devices: { type: 'boolean', default: true },
       discovery: { type: 'boolean', default: true },
       relay: { type: 'boolean', default: true },
-      max_peers: { ...positive, maximum: 256, default: 64 },
+      max_peers: { ...positive, maximum: 256 },
       pre_shared_key_file: { type: 'string' },
     }),
     sensors: SENSORS_SECTION,

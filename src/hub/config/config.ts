@@ -17,6 +17,7 @@ import type { MeshSettings } from '../../mesh/mesh-control.ts';
 import { SENSORS_SECTION, type SensorsConfig } from '../../sensors/sensor-config.ts';
 import { checkRoles } from '../../tools/builtin/token-roles.ts';
 import { CONFIG_SCHEMA, type ConfigFile } from './config-file.ts';
+import { MEMORY_PROFILES, type MemoryProfile, type MemoryProfileName, memoryProfile } from './memory-profile.ts';
 
 /** A setting whose value is a path: its dotted key and the absolute path. */
 interface ConfiguredPath {
@@ -52,6 +53,8 @@ export interface HubConfig {
   problem?(): string | undefined;
   readonly stateDir: string;
   readonly logLevel: LogLevel;
+  /** What bounds the memory of the hub. */
+  readonly memory: MemoryProfile;
   readonly http: {
     readonly host: string;
     readonly port: number;
@@ -108,6 +111,8 @@ export interface HubConfig {
     readonly host: string;
     readonly port: number;
     readonly maxPeers: number;
+    /** Bounds of what is kept about other hubs. */
+    readonly limits: MemoryProfile['mesh']['limits'];
     /** File with the pre-shared key (64 hex digits) of the libp2p private network. All mesh members need the same key. */
     readonly preSharedKeyFile?: string;
   };
@@ -157,9 +162,11 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export function loadConfig(env: Environment, stateDir: string, file = readConfigFile(env, stateDir)): HubConfig {
   const roles = Object.fromEntries(Object.entries(file.roles).map(([name, role]) => [name, roleOf(role)]));
   checkRoles(roles);
+  const memory = memoryProfile(memoryNameOf(env.ATMO_MEMORY) ?? file.memory);
   return {
     stateDir,
     logLevel: logLevelOf(env.ATMO_LOG) ?? file.log,
+    memory,
     http: {
       host: env.ATMO_HTTP_HOST || file.http.host,
       port: portOf('ATMO_HTTP_PORT', env.ATMO_HTTP_PORT) ?? file.http.port,
@@ -176,8 +183,8 @@ export function loadConfig(env: Environment, stateDir: string, file = readConfig
       clusterModelsDir: file.matter.cluster_models ?? join(stateDir, 'cluster-models'),
       updatesDir: file.matter.updates ?? join(stateDir, 'updates'),
     },
-    tools: toolsOf(file.tools, env, stateDir),
-    mesh: meshOf(file.mesh, env.ATMO_MESH_PORT),
+    tools: toolsOf(file.tools, { env, stateDir, memory }),
+    mesh: meshOf(file.mesh, { portText: env.ATMO_MESH_PORT, memory }),
     capabilities: file.capabilities,
     sensors: camelKeys(file.sensors, SENSORS_SECTION),
     connectors: camelKeys(file.connectors, CONNECTORS_SECTION),
@@ -199,16 +206,19 @@ export function loadConfig(env: Environment, stateDir: string, file = readConfig
   };
 }
 
-function toolsOf(tools: ConfigFile['tools'], env: Environment, stateDir: string): HubConfig['tools'] {
+function toolsOf(
+  tools: ConfigFile['tools'],
+  { env, stateDir, memory }: { readonly env: Environment; readonly stateDir: string; readonly memory: MemoryProfile },
+): HubConfig['tools'] {
   return {
     manifestFile: tools.manifest ?? join(stateDir, 'tools.yaml'),
     bootstrapFiles: bootstrapFilesOf(tools.bootstrap, stateDir),
     ...allowedPermissionsOf(env.ALLOWED_TOOL_PERMS, tools.allowed_permissions),
     disabled: tools.disabled,
     failOver: tools.fail_over,
-    maxConcurrent: tools.max_concurrent,
-    maxQueued: tools.max_queued,
-    maxConcurrentPerCaller: tools.max_concurrent_per_caller,
+    maxConcurrent: tools.max_concurrent ?? memory.calls.maxConcurrent,
+    maxQueued: tools.max_queued ?? memory.calls.maxQueued,
+    maxConcurrentPerCaller: tools.max_concurrent_per_caller ?? memory.calls.maxConcurrentPerCaller,
     maxCallsPerSession: tools.max_calls_per_session,
     maxParamsBytes: tools.max_params_bytes,
     resultInvalid: tools.invalid_results,
@@ -278,7 +288,10 @@ function backupFolderOf(folder: string, stateDir: string): string {
   throw new AtmoError('CONFIG_INVALID', `backup.folder names ${folder} inside of the state directory; name a folder on another disk`);
 }
 
-function meshOf(mesh: ConfigFile['mesh'], portText: string | undefined): HubConfig['mesh'] {
+function meshOf(
+  mesh: ConfigFile['mesh'],
+  { portText, memory }: { readonly portText: string | undefined; readonly memory: MemoryProfile },
+): HubConfig['mesh'] {
   return {
     name: mesh.name ?? hostname(),
     host: mesh.host,
@@ -289,7 +302,8 @@ function meshOf(mesh: ConfigFile['mesh'], portText: string | undefined): HubConf
     announcesDevices: mesh.announce_devices,
     isDiscoveryEnabled: mesh.discovery,
     isRelay: mesh.relay,
-    maxPeers: mesh.max_peers,
+    maxPeers: mesh.max_peers ?? memory.mesh.maxPeers,
+    limits: memory.mesh.limits,
     ...(mesh.pre_shared_key_file !== undefined && { preSharedKeyFile: mesh.pre_shared_key_file }),
   };
 }
@@ -405,6 +419,13 @@ function logLevelOf(text: string | undefined): LogLevel | undefined {
   const level = LOG_LEVELS.find((known) => known === text);
   if (level) return level;
   throw new AtmoError('CONFIG_INVALID', `ATMO_LOG is ${JSON.stringify(text)}; it must be one of ${LOG_LEVELS.join(', ')}`);
+}
+
+function memoryNameOf(text: string | undefined): MemoryProfileName | undefined {
+  if (text === undefined || text === '') return undefined;
+  const name = MEMORY_PROFILES.find((known) => known === text);
+  if (name) return name;
+  throw new AtmoError('CONFIG_INVALID', `ATMO_MEMORY is ${JSON.stringify(text)}; it must be one of ${MEMORY_PROFILES.join(', ')}`);
 }
 
 /**

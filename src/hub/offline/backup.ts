@@ -65,7 +65,7 @@ async function backup(wishes: BackupRequest, env: Environment, derive: Derive): 
   try {
     const report = await runAsOwnerOf(stateDir, async () => {
       const head = { version: packageVersion(), hub, madeAt: isoTime(systemClock.now()) };
-      const order = { head, outside: filesOutsideState(env, stateDir), passphrase, derive };
+      const order = { head, outside: filesOutsideState(env, stateDir), passphrase, key: { derive } };
       await using lock = new StateLock(stateDir);
       const standing = await standingOf(lock);
       if (standing === 'running') {

@@ -1,8 +1,8 @@
 import { sha256Hex } from '../../codec/hashes.ts';
 import { MAX_BLOB_BYTES } from '../../codec/messages/sync.ts';
 import type { HubId } from '../../core/ids.ts';
+import { GOSSIP_LIMITS } from './gossip-limits.ts';
 
-const MAX_STORE_BYTES = 16 * 1_048_576;
 /** Share of the store that the blobs of one announcing hub may fill. */
 const SHARE_OF_HUB = 1 / 4;
 /** Number of hex digits in the shortest name of a blob. They are the first 8 bytes of its SHA-256. */
@@ -29,7 +29,7 @@ export class BlobStore {
   /** The set with which nothing is left to delete; undefined after another blob was stored. */
   #retained: ReadonlySet<string> | undefined;
 
-  constructor({ maxBytes = MAX_STORE_BYTES }: { readonly maxBytes?: number } = {}) {
+  constructor({ maxBytes = GOSSIP_LIMITS.maxBlobBytes }: { readonly maxBytes?: number } = {}) {
     this.#maxBytes = maxBytes;
   }
 

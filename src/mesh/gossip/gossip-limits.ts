@@ -5,6 +5,8 @@ export const GOSSIP_LIMITS = {
   maxHubs: 256,
   /** Maximum size of all records of other hubs in bytes. The directory estimates the size. */
   maxBytes: 64 * 1_048_576,
+  /** Maximum size of all blobs of other hubs, such as the definitions of their tools, in bytes. */
+  maxBlobBytes: 16 * 1_048_576,
   /** Maximum number of deltas between two full announcements of a hub. */
   maxChanges: 64,
 };

@@ -10,7 +10,7 @@ import { AntiEntropy } from './anti-entropy.ts';
 import { BlobExchange } from './blob-exchange.ts';
 import { BlobStore } from './blob-store.ts';
 import { DefinitionStore, prepareOffers } from './definition-store.ts';
-import { COALESCE_LINKS_MS, DropCounter, type GossipLimits } from './gossip-limits.ts';
+import { COALESCE_LINKS_MS, DropCounter, GOSSIP_LIMITS, type GossipLimits } from './gossip-limits.ts';
 import { AnnouncedEpoch } from './hub-record.ts';
 import type { DirectoryChange } from './known-hub.ts';
 import { MeshCatalogue } from './mesh-catalogue.ts';
@@ -49,7 +49,6 @@ export class Gossip implements Service {
   readonly announcer: Announcer;
   readonly statements: StatementExchange;
   readonly #parts: GossipCollaborators;
-  readonly #blobs = new BlobStore();
   readonly #definitions: DefinitionStore;
   readonly #blobExchange: BlobExchange;
   readonly #antiEntropy: AntiEntropy;
@@ -62,7 +61,7 @@ export class Gossip implements Service {
     const { hub, links, clock, validator, logger, engine, store, random, meshId, certificate, certificates, open, steps } = parts;
     const { registry, devices, capabilities, isOnline, addresses } = parts;
     const { drops } = this;
-    const blobs = this.#blobs;
+    const blobs = new BlobStore({ maxBytes: limits.maxBlobBytes ?? GOSSIP_LIMITS.maxBlobBytes });
     const self = hub.hubId;
     this.#parts = parts;
     const isLinked = (id: HubId) => links.to(id) !== undefined;

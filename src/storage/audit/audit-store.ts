@@ -23,6 +23,8 @@ export interface AuditStoreOptions {
   /** Folder with `audit.db` and `audit.front`. */
   readonly directory: string;
   readonly snapshotDirectory: string;
+  /** Size of the database's page cache in KiB. */
+  readonly cacheKib?: number;
   readonly hubId: string;
   /** If audit.db uses more bytes than this, the oldest rows are pruned. Default 256 MB. */
   readonly maxBytes?: number;
@@ -86,6 +88,7 @@ export class AuditStore implements AuditSink, AuditLog, Service {
       measure: measureAudit,
       synchronous: 'NORMAL',
       pageSizeBytes: 4096,
+      cacheKib: options.cacheKib,
       // A checkpoint syncs twice and blocks the event loop, so checkpoints are rare. Each writes a page once, however often it changed.
       checkpointPages: 4000,
       // The additional space is for new rows while older rows are pruned.

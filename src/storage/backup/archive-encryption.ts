@@ -21,8 +21,8 @@ interface ChunkPosition {
  * The nonce of a chunk is 7 zero bytes, the index (4 bytes, big-endian) and one byte: 1 for the last chunk, 0 for all others. Decryption
  * therefore fails if a chunk was left out, repeated, moved or cut off (STREAM by Hoang, Reyhanitabar, Rogaway and Vizár, 2015).
  */
-export async function* sealStream(content: Bytes, passphrase: string, derive?: Derive): AsyncGenerator<Uint8Array> {
-  const header = await newHeader(passphrase, derive);
+export async function* sealStream(content: Bytes, passphrase: string, key: Partial<ArchiveKey> = {}): AsyncGenerator<Uint8Array> {
+  const header = await newHeader(passphrase, key);
   yield header.bytes;
   for await (const { bytes, ...place } of chunksOf(content, CHUNK_BYTES)) {
     const cipher = createCipheriv(CIPHER, header.key, nonceOf(place), TAG_LENGTH).setAAD(header.bytes);
@@ -77,9 +77,14 @@ const SALT_BYTES = 16;
 const MAC_BYTES = 32;
 const KEY_BYTES = 32;
 /** scrypt cost (RFC 7914). With it, each guess of a passphrase takes 64 MiB and some tenths of a second. */
-const COST: ScryptCost = { logN: 16, r: 8, p: 1 };
+export const ARCHIVE_COST: ScryptCost = { logN: 16, r: 8, p: 1 };
+/**
+ * Cost for boards that cannot spare 64 MiB: each guess takes 16 MiB, and more time. The OWASP Password Storage Cheat Sheet holds it to be
+ * as strong as log2(N) = 17, r = 8 and p = 1.
+ */
+export const SMALL_ARCHIVE_COST: ScryptCost = { logN: 14, r: 8, p: 5 };
 /** Highest scrypt cost that a file may demand. Without this limit, a forged file could make the hub use any amount of memory and time. */
-const MAX_COST: ScryptCost = { logN: 18, r: 8, p: 4 };
+const MAX_COST: ScryptCost = { logN: 18, r: 8, p: 5 };
 const COST_AT = MAGIC.length + 1;
 const SALT_AT = COST_AT + 3;
 const MAC_AT = SALT_AT + SALT_BYTES;
@@ -95,6 +100,12 @@ interface OpenHeader {
 /** Derives 64 bytes from a passphrase: first the key of the content, then the key of the HMAC. Tests use a faster function. */
 export type Derive = (passphrase: string, salt: Uint8Array, cost: ScryptCost) => Promise<Buffer>;
 
+/** How the keys of a new archive are derived from its passphrase. */
+export interface ArchiveKey {
+  readonly derive: Derive;
+  readonly cost: ScryptCost;
+}
+
 /** Derives the keys with scrypt (RFC 7914). */
 export const byScrypt: Derive = (passphrase, salt, cost) => passphraseKey({ passphrase, salt, cost }, 2 * KEY_BYTES);
 
@@ -102,9 +113,11 @@ export const byScrypt: Derive = (passphrase, salt, cost) => passphraseKey({ pass
  * Returns the header of a new archive: `atmosphere-edge backup` and a line feed, the format (1 byte), scrypt's log2(N), r and p (1 byte
  * each), a random salt (16 bytes), and the HMAC-SHA-256 over all of these (32 bytes).
  */
-async function newHeader(passphrase: string, derive = byScrypt): Promise<OpenHeader> {
-  const cost = Buffer.of(COST.logN, COST.r, COST.p);
-  const head = Buffer.concat([MAGIC, Buffer.of(FORMAT), cost, randomBytes(SALT_BYTES)]);
+async function newHeader(
+  passphrase: string,
+  { derive = byScrypt, cost: { logN, r, p } = ARCHIVE_COST }: Partial<ArchiveKey>,
+): Promise<OpenHeader> {
+  const head = Buffer.concat([MAGIC, Buffer.of(FORMAT), Buffer.of(logN, r, p), randomBytes(SALT_BYTES)]);
   const { key, macKey } = await keysOf(head, passphrase, derive);
   return { bytes: Buffer.concat([head, macOf(head, macKey)]), key };
 }
@@ -132,7 +145,8 @@ function requireKnownFormat(bytes: Buffer): void {
     );
   }
   const { logN, r, p } = costOf(bytes);
-  const isBounded = format === FORMAT && logN >= COST.logN && logN <= MAX_COST.logN && r === COST.r && p >= 1 && p <= MAX_COST.p;
+  const isBounded =
+    format === FORMAT && logN >= SMALL_ARCHIVE_COST.logN && logN <= MAX_COST.logN && r === MAX_COST.r && p >= 1 && p <= MAX_COST.p;
   if (!isBounded) throw new AtmoError('VALIDATION_ERROR', 'The beginning of the backup is damaged; take another copy of it');
 }
 

@@ -9,7 +9,7 @@ import { SnapshotFolder } from '../snapshot-folder.ts';
 import { AUDIT_FRONT, stateFiles } from '../state-directory.ts';
 import { guardStorageAsync } from '../storage-error.ts';
 import { type ArchiveSource, type ArchiveTable, archiveContent, OUTSIDE } from './archive-content.ts';
-import { type Derive, sealStream } from './archive-encryption.ts';
+import { type ArchiveKey, sealStream } from './archive-encryption.ts';
 
 /** What a backup contains, and the passphrase that encrypts it. */
 export interface BackupOptions {
@@ -21,7 +21,7 @@ export interface BackupOptions {
   readonly outside: readonly string[];
   readonly head: Omit<ArchiveTable, 'entries'>;
   readonly passphrase: string;
-  readonly derive: Derive;
+  readonly key: Partial<ArchiveKey>;
 }
 
 /** Number of files and size of an archive. */
@@ -45,7 +45,7 @@ export async function createArchive(order: BackupOptions, target: Pick<BackupFil
     }
     requireIdentity(sources, order.stateDir);
     let bytes = 0;
-    for await (const piece of sealStream(archiveContent(order.head, sources), order.passphrase, order.derive)) {
+    for await (const piece of sealStream(archiveContent(order.head, sources), order.passphrase, order.key)) {
       await target.write(piece);
       bytes += piece.length;
     }

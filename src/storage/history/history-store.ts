@@ -38,6 +38,8 @@ export interface HistoryStoreOptions {
   /** Folder with `history.db`. */
   readonly directory: string;
   readonly snapshotDirectory: string;
+  /** Size of the database's page cache in KiB. */
+  readonly cacheKib?: number;
   /** Retention of each resolution in milliseconds. */
   readonly retentionMs?: Readonly<Record<Resolution, number>>;
   readonly commitEveryMs?: number;
@@ -86,6 +88,7 @@ export class HistoryStore implements ReadingStore, PastReadings, Service {
       synchronous: 'NORMAL',
       // Pages of 1024 bytes instead of 4096 halve the written bytes (measured). Rare checkpoints write a page once for several changes.
       pageSizeBytes: 1024,
+      cacheKib: options.cacheKib,
       checkpointPages: 4000,
       maxBytes: options.maxFileBytes ?? 1024 * 1_048_576,
       migrations: HISTORY_MIGRATIONS,

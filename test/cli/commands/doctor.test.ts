@@ -6,7 +6,8 @@ import { hubMachineChecks, stateChecks, tokenCheck } from '../../../src/cli/doct
 import { schemaChecks } from '../../../src/cli/doctor/tool-checks.ts';
 import { HubClient } from '../../../src/cli/hub/hub-client.ts';
 import type { CheckResult } from '../../../src/doctor/check-result.ts';
-import { clockCheck, memoryBoundCheck, networkTimeCheck, nodeCheck } from '../../../src/doctor/machine-checks.ts';
+import { clockCheck, memoryBoundCheck, memoryProfileCheck, networkTimeCheck, nodeCheck } from '../../../src/doctor/machine-checks.ts';
+import { configuredMemory } from '../../../src/hub/config/config-check.ts';
 import { agent } from '../../calls/pipeline-fixture.ts';
 import { authenticatorOf, makeDevice, makeHttpApi, TOKEN } from '../../http/http-fixture.ts';
 import { atmo, fetchFrom, withDirectory } from '../cli-fixture.ts';
@@ -34,6 +35,28 @@ describe('checks of the machine', () => {
       expect(memoryBoundCheck(dir)).toMatchObject({ state: 'warning', advice: expect.stringContaining('cgroup_enable=memory') });
       writeFileSync(`${dir}/cgroup.controllers`, 'cpuset cpu io memory pids\n');
       expect(memoryBoundCheck(dir).state).toBe('ok');
+    });
+  });
+
+  test('a board with 512 MB and without the memory profile for it is a warning', () => {
+    expect(memoryProfileCheck('normal', 430 * 1_048_576)).toMatchObject({
+      state: 'warning',
+      advice: expect.stringContaining('memory: small'),
+    });
+    expect(memoryProfileCheck('small', 430 * 1_048_576).state).toBe('ok');
+    expect(memoryProfileCheck('normal', 920 * 1_048_576).state).toBe('ok');
+  });
+
+  test('the memory profile is that of the configuration, and of the variable where that is set', async () => {
+    await withDirectory(async (dir) => {
+      expect(configuredMemory({ ATMO_STATE_DIR: dir })).toBe('normal');
+      writeFileSync(`${dir}/config.yaml`, 'memory: small\n');
+      expect(configuredMemory({ ATMO_STATE_DIR: dir })).toBe('small');
+      expect(configuredMemory({ ATMO_STATE_DIR: dir, ATMO_MEMORY: 'normal' })).toBe('normal');
+      writeFileSync(`${dir}/config.yaml`, '{}');
+      expect(configuredMemory({ ATMO_STATE_DIR: dir }, `${dir}/config.yaml`)).toBe('small');
+      writeFileSync(`${dir}/config.yaml`, 'memory: 3\n');
+      expect(configuredMemory({ ATMO_STATE_DIR: dir })).toBeUndefined();
     });
   });
 
@@ -193,7 +216,7 @@ describe('a hub without Matter', () => {
     await atmo(['doctor'], {
       fetch: fetchFrom(httpApi),
       env,
-      machineChecks: async (ports) => hubMachineChecks(env, await networkChecks(ports)),
+      machineChecks: async (ports) => hubMachineChecks(env, await networkChecks(ports), undefined),
     });
     expect(asked).toEqual([{ http: 8081, mesh: 8082, isHubThere: true, isInMesh: false }]);
   });
@@ -415,7 +438,7 @@ describe('the network', () => {
       return [{ check: 'multicast', state: 'failed' as const, found: 'no interface', advice: 'ip link set DEV multicast on' }];
     };
     const env = { ATMO_TOKEN: TOKEN, ATMO_STATE_DIR: '/no/such' };
-    const machineChecks = async (ports: object) => hubMachineChecks(env, await networkChecks(ports));
+    const machineChecks = async (ports: object) => hubMachineChecks(env, await networkChecks(ports), undefined);
     expect((await atmo(['doctor'], { env, machineChecks })).out).toMatch(/Network\n +✗ multicast +no interface\n +→ ip link/);
     await atmo(['doctor'], { env: { ...env, ATMO_URL: 'https://hub.local', ATMO_MESH_PORT: '9000' }, machineChecks });
     expect(asked).toEqual([

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { loadConfig, missingPaths } from '../../../src/hub/config/config.ts';
+import { memoryProfile } from '../../../src/hub/config/memory-profile.ts';
+import { GOSSIP_LIMITS } from '../../../src/mesh/gossip/gossip-limits.ts';
 
 let dir: string;
 beforeEach(() => {
@@ -21,6 +23,26 @@ describe('configuration', () => {
     const config = loadConfig({}, dir);
     expect(config.http).toEqual({ host: '127.0.0.1', port: 8081, isOAuthEnabled: true, tls: { names: [] } });
     expect(config.matter).toMatchObject({ isEnabled: true, attestation: 'ask', isBleEnabled: false });
+  });
+
+  test('the memory profile sets the defaults of what takes memory, and what the file says wins', () => {
+    expect(loadConfig({}, dir)).toMatchObject({
+      memory: { name: 'normal', nodeFlags: [] },
+      tools: { maxConcurrent: 256, maxQueued: 1024, maxConcurrentPerCaller: 64 },
+      mesh: { maxPeers: 64, limits: GOSSIP_LIMITS },
+    });
+    const small = withFile('memory: small\ntools: { max_queued: 7 }\n')();
+    expect(small.memory).toEqual(memoryProfile('small'));
+    expect(small.tools).toMatchObject({ maxConcurrent: 32, maxQueued: 7, maxConcurrentPerCaller: 16 });
+    expect(small.mesh).toMatchObject({ maxPeers: 16, limits: memoryProfile('small').mesh.limits });
+    expect(withFile('memory: tiny\n')).toThrow('memory');
+  });
+
+  test('ATMO_MEMORY wins over the file', () => {
+    writeFileSync(join(dir, 'config.yaml'), 'memory: normal\n');
+    expect(loadConfig({ ATMO_MEMORY: 'small' }, dir).memory.name).toBe('small');
+    expect(loadConfig({ ATMO_MEMORY: '' }, dir).memory.name).toBe('normal');
+    expect(() => loadConfig({ ATMO_MEMORY: 'tiny' }, dir)).toThrow('ATMO_MEMORY is "tiny"; it must be one of normal, small');
   });
 
   test('an environment variable wins over the file', () => {

@@ -220,7 +220,7 @@ describe('a restore', () => {
     );
     const content = table === undefined ? archiveContent({ version, hub: 'hub-0', madeAt: 'then' }, sources) : ofTable(table);
     await using target = await open(path, 'w');
-    for await (const piece of sealStream(content, PASSPHRASE, quickly)) await target.writeFile(piece);
+    for await (const piece of sealStream(content, PASSPHRASE, { derive: quickly })) await target.writeFile(piece);
     for (const { handle } of sources) await handle.close();
     return path;
   }

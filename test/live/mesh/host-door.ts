@@ -35,7 +35,13 @@ export class HostDoor implements Disposable {
 
   /** GET without a body, POST with one; answers what came, errors included. */
   async send(path: string, body?: Json, options: RequestWish = {}): Promise<DoorAnswer> {
-    const { promise, resolve, reject } = Promise.withResolvers<DoorAnswer>();
+    const { status, bytes } = await this.fetch(path, body, options);
+    return { status, body: parse(bytes.toString()) };
+  }
+
+  /** As `send`, but answers the bytes of the body as they came. */
+  async fetch(path: string, body?: Json, options: RequestWish = {}): Promise<{ readonly status: number; readonly bytes: Buffer }> {
+    const { promise, resolve, reject } = Promise.withResolvers<{ readonly status: number; readonly bytes: Buffer }>();
     const text = body === undefined ? undefined : JSON.stringify(body);
     const headers = {
       authorization: `Bearer ${options.token ?? this.#token()}`,
@@ -45,9 +51,7 @@ export class HostDoor implements Disposable {
     };
     const method = options.method ?? (text === undefined ? 'GET' : 'POST');
     const sent = request({ agent: this.#agent, path, method, headers, timeout: LIMIT_MS }, (response) => {
-      response
-        .toArray()
-        .then((chunks) => resolve({ status: response.statusCode ?? 0, body: parse(Buffer.concat(chunks).toString()) }), reject);
+      response.toArray().then((chunks) => resolve({ status: response.statusCode ?? 0, bytes: Buffer.concat(chunks) }), reject);
     });
     sent.on('timeout', () => sent.destroy(new Error(`${path} did not answer within ${LIMIT_MS} ms`)));
     sent.on('error', reject);
@@ -66,6 +70,19 @@ export class HostDoor implements Disposable {
     });
     sent.on('error', reject);
     sent.end();
+    return promise;
+  }
+
+  /** Opens the event stream and never reads of it, as a phone that lost its network, until the signal aborts. Resolves when it ends. */
+  async listenWithoutReading(signal: AbortSignal): Promise<void> {
+    const socket = this.#agent.createConnection();
+    socket.pause();
+    const headers = `Host: 127.0.0.1:${this.#port}\r\nAuthorization: Bearer ${this.#token()}`;
+    socket.write(`GET /api/v1/events HTTP/1.1\r\n${headers}\r\n\r\n`);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    socket.on('error', () => undefined);
+    socket.on('close', () => resolve());
+    signal.addEventListener('abort', () => socket.destroy(), { once: true });
     return promise;
   }
 

@@ -22,6 +22,10 @@ export interface MeshHubOptions {
   /** Further sections. */
   readonly config?: JsonObject;
   readonly env?: Readonly<Record<string, string>>;
+  /** Program and arguments after which the hub's own command follows. They have to end in exec(2). */
+  readonly launcher?: readonly string[];
+  /** Node.js to run instead of that of this process. */
+  readonly node?: string;
   /** Program to run instead of `atmo serve`, with its arguments. */
   readonly program?: readonly string[];
 }
@@ -80,7 +84,8 @@ export class MeshHub implements AsyncDisposable {
   async start(env: Readonly<Record<string, string>> = {}): Promise<this> {
     this.#configure();
     const settings = { ATMO_STATE_DIR: this.stateDir, ATMO_HTTP_PORT: '0', ...this.#options.env, ...env };
-    const [command, ...args] = this.host.command([process.execPath, ...NODE_FLAGS, ...(this.#options.program ?? [MAIN, 'serve'])]);
+    const { launcher = [], node = process.execPath, program = [MAIN, 'serve'] } = this.#options;
+    const [command, ...args] = this.host.command([...launcher, node, ...NODE_FLAGS, ...program]);
     const child = spawn(command, args, { env: { ...process.env, ...settings }, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#process = child;
     const url = await untilReady(child, this.log, `hub ${this.name}`);

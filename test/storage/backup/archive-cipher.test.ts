@@ -1,6 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { byScrypt, type Derive, HEADER_BYTES, openStream, sealStream } from '../../../src/storage/backup/archive-encryption.ts';
+import {
+  byScrypt,
+  type Derive,
+  HEADER_BYTES,
+  openStream,
+  SMALL_ARCHIVE_COST,
+  sealStream,
+} from '../../../src/storage/backup/archive-encryption.ts';
 import { quickly } from './quick-derivation.ts';
 
 const PASSPHRASE = 'five words that nobody guesses';
@@ -17,7 +24,7 @@ async function whole(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(all);
 }
 
-const seal = (content: Uint8Array) => whole(sealStream(inPieces(content, 10_000), PASSPHRASE, quickly));
+const seal = (content: Uint8Array) => whole(sealStream(inPieces(content, 10_000), PASSPHRASE, { derive: quickly }));
 const unseal = (sealed: Uint8Array, passphrase = PASSPHRASE, derive = quickly) =>
   whole(openStream(inPieces(sealed, 7_777), passphrase, derive));
 const codeOf = (sealed: Uint8Array, passphrase?: string, derive?: Derive) =>
@@ -49,7 +56,7 @@ describe('content under a passphrase', () => {
 
   test('opens with no other passphrase, but however its letters are composed', async () => {
     expect(await codeOf(sealed, `${PASSPHRASE} `)).toBe('PERMISSION_DENIED');
-    const composed = await whole(sealStream(inPieces(content, CHUNK), 'caf\u00e9 caf\u00e9 caf\u00e9', byScrypt));
+    const composed = await whole(sealStream(inPieces(content, CHUNK), 'caf\u00e9 caf\u00e9 caf\u00e9', { derive: byScrypt }));
     expect(await codeOf(composed, 'cafe\u0301 cafe\u0301 cafe\u0301', byScrypt)).toBe('opened');
   });
 
@@ -77,6 +84,14 @@ describe('content under a passphrase', () => {
     expect(
       (await whole(openStream(inPieces(await whole(sealStream(inPieces(content, CHUNK), PASSPHRASE)), CHUNK), PASSPHRASE))).equals(content),
     ).toBe(true);
+  });
+
+  test('is under scrypt with 16 MiB where memory is short, and with no less', async () => {
+    const small = await whole(sealStream(inPieces(content, CHUNK), PASSPHRASE, { derive: quickly, cost: SMALL_ARCHIVE_COST }));
+    expect([...small.subarray(24, 27)]).toEqual([14, 8, 5]);
+    expect((await unseal(small)).equals(content)).toBe(true);
+    small.writeUInt8(13, 24);
+    expect(await codeOf(small)).toBe('VALIDATION_ERROR');
   });
 
   test('of a newer format is distinguished from a damaged one', async () => {
