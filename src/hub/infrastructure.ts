@@ -7,6 +7,8 @@ import { EventBus } from '../core/events.ts';
 import { type AcceptedText, acceptedTextsInStore } from '../core/files/owner-file.ts';
 import type { HubProblems } from '../core/health.ts';
 import type { ServiceStack } from '../core/lifecycle.ts';
+import { requireInterface } from '../matter/network-interface.ts';
+import { hasMatterState, OnDemandMatter } from '../matter/on-demand-matter.ts';
 import { LocalDeviceGroups, RemoteDeviceGroups } from '../profiles/home/device-groups.ts';
 import { DeviceNameRegistry } from '../profiles/home/device-name-registry.ts';
 import { BoardDevices } from '../sensors/sensor-registry.ts';
@@ -137,17 +139,24 @@ interface MatterCollaborators extends StorageServices {
   readonly takenOf: (path: string) => AcceptedText;
 }
 
-/** Opens Matter. If Matter is off, returns undefined and does not load Matter's code, which saves 100 MB of memory. */
+/**
+ * Opens Matter. If Matter is off, returns undefined. If it is on and was never used, its code is loaded at its first use, which saves 60 MB
+ * of memory until then.
+ */
 const openMatterFabric: OpenMatter = async (
   { clock, logger, store, attention, takenOf, problems, fileAnchors },
   { isEnabled, ...matter },
   stateDir,
 ) => {
   if (!isEnabled) return undefined;
-  const { openMatterController } = await import('../matter/matter-controller.ts');
   const anchor = fileAnchors.of('matter/hub/storage.db');
-  return openMatterController(
-    { clock, logger: logger.child({ module: 'matter' }), store, attention, takenOf, problems, anchor },
-    { stateDir, ...matter },
-  );
+  const ownLogger = logger.child({ module: 'matter' });
+  const open = async () => {
+    const { openMatterController } = await import('../matter/matter-controller.ts');
+    return openMatterController({ clock, logger: ownLogger, store, attention, takenOf, problems, anchor }, { stateDir, ...matter });
+  };
+  const { updatesDir, clusterModelsDir } = matter;
+  if (hasMatterState({ stateDir, clusterModelsDir, anchor, store })) return open();
+  if (matter.interface !== undefined) requireInterface(matter.interface);
+  return new OnDemandMatter({ logger: ownLogger, open, updatesDir });
 };

@@ -1,11 +1,9 @@
 import './matter-platform.ts';
-import { networkInterfaces } from 'node:os';
 import { Crypto } from '@matter/main';
 import type { AttestationPolicy, DeviceAdministration } from '../core/devices/device-administration.ts';
 import type { DeviceAttention } from '../core/devices/device-attention.ts';
 import type { DeviceAccess, DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { BridgeNodes, BridgingDeviceSource } from '../core/devices/matter-bridge.ts';
-import { AtmoError } from '../core/errors.ts';
 import { type AcceptedText, reportStaleFolder } from '../core/files/owner-file.ts';
 import { present } from '../core/json.ts';
 import { lazy, ServiceStack } from '../core/lifecycle.ts';
@@ -22,6 +20,7 @@ import { CredentialSetStore } from './commissioning/network-credentials.ts';
 import { MatterDevices } from './devices/matter-devices.ts';
 import { MatterNode, type MatterNodeCollaborators, type MatterNodeOptions } from './matter-node.ts';
 import { readClusterModels } from './model/manufacturer-clusters.ts';
+import { requireInterface } from './network-interface.ts';
 
 /** The owner's settings for Matter. */
 export interface MatterSettings {
@@ -150,18 +149,4 @@ function bridgeNodes(
     },
     erase: async (number) => (await storageOf(number)).erase(),
   };
-}
-
-/**
- * Throws SERVICE_UNAVAILABLE if the configured network interface is missing or has no address. matter.js would report only that mDNS
- * failed. The error is not CONFIG_INVALID: after that error the service would stay down, but the interface may come up later.
- */
-export function requireInterface(name: string, interfaces: ReturnType<typeof networkInterfaces> = networkInterfaces()): void {
-  if (interfaces[name] !== undefined) return;
-  const others = Object.entries(interfaces).flatMap(([other, addresses]) => (addresses?.some(({ internal }) => !internal) ? [other] : []));
-  const choice = others.length > 0 ? `there ${others.length === 1 ? 'is' : 'are'} ${others.join(', ')}` : 'there is none at all';
-  throw new AtmoError(
-    'SERVICE_UNAVAILABLE',
-    `This machine has no network interface "${name}" with an address; ${choice}. Correct matter.interface, or ATMO_MATTER_INTERFACE where that is set`,
-  );
 }

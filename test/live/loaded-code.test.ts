@@ -21,10 +21,12 @@ import { registerHooks } from 'node:module';
 registerHooks({ load: (url, context, next) => { appendFileSync(${JSON.stringify(file)}, url + '\\n'); return next(url, context); } });
 `)}`;
 
-/** Returns which of the two a hub with this configuration has loaded when it answers. */
-async function loadedBy(name: string, config: JsonObject): Promise<readonly string[]> {
+/** Returns which of the two a hub with this configuration has loaded when it answers, and after `use`. */
+async function loadedBy(name: string, config: JsonObject, use = async (_hub: RunningHub) => {}): Promise<readonly string[]> {
   const list = join(dir, `${name}.txt`);
+  rmSync(list, { force: true });
   const hub = await RunningHub.start({ stateDir: join(dir, name), config, env: { NODE_OPTIONS: `--import=${hooks(list)}` } });
+  await use(hub);
   await hub.stop();
   const files = readFileSync(list, 'utf8')
     .split('\n')
@@ -45,6 +47,21 @@ test('a hub without Matter and without a mesh loads neither matter.js nor libp2p
   expect(await loadedBy('neither', { matter: { enabled: false } })).toEqual([]);
 });
 
-test('a hub with Matter and without a mesh loads matter.js only', async () => {
+test('a hub with Matter that was never used loads neither, also for questions about devices', async () => {
+  const ask = async (hub: RunningHub) => {
+    for (const tool of ['hub:list_credentials', 'hub:list_updates', 'hub:network_topology']) {
+      expect(await hub.call(tool), tool).toMatchObject({ status: 'success' });
+    }
+  };
+  expect(await loadedBy('unused', {}, ask)).toEqual([]);
+});
+
+test('a hub loads matter.js when Matter is used first, and from then on at its start', async () => {
+  const use = async (hub: RunningHub) => {
+    expect(await hub.call('hub:set_wifi_credentials', { name: 'home', ssid: 'home', password: 'a password' })).toMatchObject({
+      status: 'success',
+    });
+  };
+  expect(await loadedBy('matter', {}, use)).toEqual(['matter']);
   expect(await loadedBy('matter', {})).toEqual(['matter']);
 });

@@ -1,6 +1,6 @@
 import type { NetworkInterfaceInfo } from 'node:os';
 import { expect, test } from 'vitest';
-import { requireInterface } from '../../src/matter/matter-controller.ts';
+import { requireInterface } from '../../src/matter/network-interface.ts';
 
 const addressed = (internal: boolean): NetworkInterfaceInfo[] => [
   { address: '192.0.2.7', netmask: '255.255.255.0', family: 'IPv4', mac: '02:00:00:00:00:07', internal, cidr: '192.0.2.7/24' },

@@ -192,9 +192,9 @@ export interface DeviceAdministration {
   unbind(source: DeviceEndpoint, target: BoundEndpoint, options: AdminOptions): Promise<void>;
 
   credentials(): readonly CredentialSet[];
-  setWifi(name: string, ssid: string, password: string): void;
+  setWifi(name: string, ssid: string, password: string): Promise<void>;
   /** Stores a Thread operational dataset. `datasetHex` contains its TLVs in hex (Thread 1.3 §8.10). */
-  setThread(name: string, datasetHex: string): void;
+  setThread(name: string, datasetHex: string): Promise<void>;
   /** Imports the active dataset from the REST API of an OpenThread Border Router. */
   importThread(name: string, routerUrl: string, options: AdminOptions): Promise<CredentialSet>;
   removeCredentials(name: string): boolean;

@@ -89,8 +89,8 @@ export function matterAdministration(parts: AdministrationParts): DeviceAdminist
     unbind: (source, target, { signal }) => bindings.unbind(source, target, signal),
 
     credentials: () => credentials.list(),
-    setWifi: (name, ssid, password) => credentials.setWifi(name, ssid, password),
-    setThread: (name, datasetHex) => void credentials.setThread(name, datasetHex),
+    setWifi: async (name, ssid, password) => credentials.setWifi(name, ssid, password),
+    setThread: async (name, datasetHex) => void credentials.setThread(name, datasetHex),
     importThread: async (name, routerUrl, options) => credentials.setThread(name, await fetchActiveDataset(routerUrl, options)),
     removeCredentials: (name) => credentials.remove(name),
   };

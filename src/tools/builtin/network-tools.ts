@@ -40,7 +40,7 @@ function setWifiTool({ administration }: AdminPorts): RegisteredTool {
       },
     },
     async ({ name, ssid, password }) => {
-      administration.setWifi(name, ssid, password);
+      await administration.setWifi(name, ssid, password);
       return SUCCESS;
     },
   );
@@ -59,7 +59,7 @@ function setThreadTool({ administration }: AdminPorts): RegisteredTool {
       },
     },
     async ({ name, dataset }) => {
-      administration.setThread(name, dataset);
+      await administration.setThread(name, dataset);
       return SUCCESS;
     },
   );
