@@ -25,11 +25,7 @@ export class HubProgram implements AsyncDisposable {
    * `dir` keeps its state and log; `program` is a bundle of a hub, that of `build` if absent; `env` comes beside the variables that every
    * such hub has.
    */
-  static async start(
-    dir: string,
-    program = join(ROOT, 'dist/atmo.mjs'),
-    env: Readonly<Record<string, string>> = {},
-  ): Promise<HubProgram> {
+  static async start(dir: string, program = join(ROOT, 'dist/atmo.mjs'), env: Readonly<Record<string, string>> = {}): Promise<HubProgram> {
     const stateDir = join(dir, 'hub');
     const process = await MeasuredProgram.start({
       command: [program, 'serve'],

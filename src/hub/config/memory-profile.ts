@@ -51,7 +51,7 @@ const PROFILES: Readonly<Record<MemoryProfileName, Omit<MemoryProfile, 'name'>>>
     nodeFlags: ['--max-semi-space-size=1', '--max-old-space-size=112', '--heap-growing-percent=10', '--v8-pool-size=1'],
     // One arena of glibc's malloc for all threads (mallopt(3)), which gives memory back sooner, and two threads of libuv.
     environment: { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072', MALLOC_MMAP_THRESHOLD_: '65536', UV_THREADPOOL_SIZE: '2' },
-    service: { highMb: 200, maxMb: 256 },
+    service: { highMb: 224, maxMb: 288 },
     databaseCacheKib: 500,
     calls: { maxConcurrent: 32, maxQueued: 128, maxConcurrentPerCaller: 16 },
     mesh: { maxPeers: 16, limits: { maxHubs: 64, maxBytes: 12 * 1_048_576, maxBlobBytes: 4 * 1_048_576 } },
