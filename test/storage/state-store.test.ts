@@ -34,6 +34,25 @@ describe('small durable state', () => {
     expect(store.entries('three')).toEqual([]);
   });
 
+  test('the entries of a space follow each change of it, and the time to live of each', async () => {
+    await using fixture = new AuditLogFixture();
+    const store = await fixture.state();
+    const entries = () => store.entries('s').map(({ key, value }) => `${key} ${value}`);
+    store.set('s', 'a', 1, { ttlMs: 1000 });
+    store.set('s', 'b', 2);
+    expect(entries()).toEqual(['a 1', 'b 2']);
+    store.set('s', 'b', 3);
+    expect(entries()).toEqual(['a 1', 'b 3']);
+    fixture.clock.advance(1000);
+    expect(entries()).toEqual(['b 3']);
+    store.delete('s', 'b');
+    expect(entries()).toEqual([]);
+    store.set('s', 'c', 'x'.repeat(20_000));
+    expect(store.entries('s')).toHaveLength(1);
+    store.set('s', 'c', 'y');
+    expect(entries()).toEqual(['c y']);
+  });
+
   test('a later value replaces the earlier one and its time to live', async () => {
     await using fixture = new AuditLogFixture();
     const store = await fixture.state();
