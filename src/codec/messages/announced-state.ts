@@ -67,14 +67,15 @@ export const toolEntries: WireType<readonly AnnouncedTool[]> = {
   toCbor: (tools, at) => {
     if (tools.length > MAX_TOOLS) refuse(at, `has more than ${MAX_TOOLS} items`);
     const ordered = inCanonicalOrder(tools);
-    const names = ordered.map(({ id }, step) => String(toolName.toCbor(id, { within: at, step })));
+    const cells = ordered.map((tool, step) => cellsOf(tool, { within: at, step }));
+    const names = cells.map(({ name }) => name);
     const shared = names.map((name, step) => sharedLength(names[step - 1] ?? '', name));
     requireOrder(ordered, at);
     return [
       Uint8Array.from(shared),
       names.map((name, step) => name.slice(shared[step])).join('\n'),
-      Buffer.concat(ordered.map(({ hash }, step) => HASH.toCbor(hash, { within: at, step }) as Uint8Array)),
-      Uint8Array.from(ordered.map(({ capability }, step) => capabilityByte(capability, { within: at, step }))),
+      Uint8Array.from(cells.flatMap(({ hash }) => hash)),
+      Uint8Array.from(cells, ({ capability }) => capability),
     ];
   },
   fromCbor: (value, at) => {
@@ -149,6 +150,29 @@ function nextName(before: string, { shared, rest }: { readonly shared: number; r
   // Both names are equal up to `shared`. The next character must be greater: then the name comes later and shares no further character.
   const isLater = shared === before.length || rest.charCodeAt(0) > before.charCodeAt(shared);
   return isLater ? before.slice(0, shared) + rest : refuse(at, 'does not come after the one before, or shares more with it than it says');
+}
+
+/** A tool in the columns of a list. */
+interface ToolCells {
+  readonly name: string;
+  readonly hash: readonly number[];
+  readonly capability: number;
+}
+
+/** Tools that were encoded. Each change of one tool gives a new list, whose digest is of all tools. */
+const encodedTools = new WeakMap<AnnouncedTool, ToolCells>();
+
+function cellsOf(tool: AnnouncedTool, at: ValuePath): ToolCells {
+  const known = encodedTools.get(tool);
+  if (known) return known;
+  const { id, hash, capability } = tool;
+  const cells = {
+    name: String(toolName.toCbor(id, at)),
+    hash: [...(HASH.toCbor(hash, at) as Uint8Array)],
+    capability: capabilityByte(capability, at),
+  };
+  encodedTools.set(tool, cells);
+  return cells;
 }
 
 function capabilityByte(capability: number | undefined, at: ValuePath): number {
