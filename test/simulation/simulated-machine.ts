@@ -90,6 +90,7 @@ export class SimulatedMachine {
   #hub: Hub | undefined;
   #app: HttpApp | undefined;
   #hubId = '';
+  #copied: { readonly process: SimulatedProcess; readonly token: string } | undefined;
 
   constructor(parts: MachineParts, plan: MachinePlan) {
     this.name = plan.name;
@@ -127,8 +128,12 @@ export class SimulatedMachine {
     return this.#hubId;
   }
 
+  /** The token that the owner has copied from the running hub, or that is on the disk. */
   get ownerToken(): string {
-    return readFileSync(join(this.stateDir, 'owner.token'), 'utf8').trim();
+    if (this.#copied && this.isRunning && this.#copied.process === this.#process) return this.#copied.token;
+    const token = readFileSync(join(this.stateDir, 'owner.token'), 'utf8').trim();
+    if (this.isRunning) this.#copied = { process: this.process, token };
+    return token;
   }
 
   get ownerKeyFile(): string {
