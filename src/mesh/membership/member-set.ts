@@ -4,6 +4,7 @@ import { meshIdOf, publicKeyOf } from '../../codec/public-key.ts';
 import type { TrustedTime } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
 import { AtmoError, toAtmoError } from '../../core/errors.ts';
+import { attemptWrite } from '../../core/files/file-system.ts';
 import type { HubId } from '../../core/ids.ts';
 import {
   certificateText,
@@ -18,7 +19,7 @@ import {
 
 const MAX_CACHED = 512;
 
-type MemberSetCollaborators = Pick<HubContext, 'logger' | 'store' | 'time'>;
+type MemberSetCollaborators = Pick<HubContext, 'clock' | 'logger' | 'store' | 'time'>;
 
 /** Holds the certificates and revocations that this hub knows of the members of one mesh. */
 export class MemberSet {
@@ -55,7 +56,7 @@ export class MemberSet {
     return member;
   }
 
-  /** Stores the certificate of a hub that has proven its key. Throws STORAGE_FAILED if it cannot be stored. */
+  /** Keeps the certificate of a hub that has proven its key. Throws STORAGE_FAILED if it replaces another one and cannot be stored. */
   remember(member: Member): void {
     this.#known.remember(member, (other) => this.#isOver(other));
   }
@@ -90,6 +91,11 @@ export class MemberSet {
     this.#verified.clear();
   }
 
+  /** Stores what waits to be stored. What the disk refuses is lost; its hub shows it again. */
+  [Symbol.dispose](): void {
+    this.#known[Symbol.dispose]();
+  }
+
   #isOver(member: Member): boolean {
     return isExpired(member, this.#time) || this.revoked.covers(member);
   }
@@ -112,18 +118,28 @@ function nameOf(certificate: CertificateChain): string {
   return digest.digest('base64url');
 }
 
-type MemberStorage = Pick<MemberSetCollaborators, 'store' | 'logger'>;
+type MemberStorage = Pick<MemberSetCollaborators, 'clock' | 'store' | 'logger'>;
 
 const MEMBERS_NAMESPACE = 'mesh.members';
 /** Maximum number of stored members. */
 export const MAX_KNOWN_MEMBERS = 256;
+/** Milliseconds between two writes of certificates. Each write waits for the disk, and a hub that joins a mesh gets all certificates at once. */
+const WRITE_EVERY_MS = 250;
+/** Milliseconds until the next attempt to write what the disk refused. */
+const WRITE_AGAIN_MS = 30_000;
 
-/** Stores the newest certificate of each known hub on disk. After a restart, this hub can verify tokens of hubs that are not connected. */
+/**
+ * Stores the newest certificate of each known hub on disk. After a restart, this hub can verify tokens of hubs that are not connected. That of a new
+ * hub is written a moment later: the connection or announcement that brought it brings it again if it was not written.
+ */
 class KnownMembers {
   readonly #parts: MemberStorage;
   readonly #rootKey: string;
   /** Members by hub id, in the order in which they were last passed to `remember`. */
   readonly #members = new Map<HubId, Member>();
+  /** Hubs whose certificates are not written yet, the longest known first. */
+  readonly #unwritten = new Set<HubId>();
+  #cancelWrite: (() => void) | undefined;
 
   constructor(parts: MemberStorage, rootKey: string) {
     this.#parts = parts;
@@ -145,8 +161,9 @@ class KnownMembers {
   }
 
   /**
-   * Stores a certificate unless a newer one of the same hub is stored. If the store is full, first deletes a member for which `isOver` is
-   * true, or, if there is none, the least recently remembered member. Throws STORAGE_FAILED if the certificate cannot be stored.
+   * Keeps a certificate unless a newer one of the same hub is kept. If there are too many, first deletes a member for which `isOver` is
+   * true, or, if there is none, the least recently remembered member. Throws STORAGE_FAILED if a certificate that replaces another one
+   * cannot be stored.
    */
   remember(member: Member, isOver: (other: Member) => boolean): void {
     const known = this.#members.get(member.hubId);
@@ -154,7 +171,12 @@ class KnownMembers {
     if (!known) this.#makeRoom(isOver);
     this.#members.delete(member.hubId);
     this.#members.set(member.hubId, isNew ? member : known);
-    if (isNew) this.#parts.store.set(MEMBERS_NAMESPACE, member.hubId, certificateText(member.certificate));
+    if (!isNew) return;
+    if (known && !this.#unwritten.has(member.hubId)) this.#write(member);
+    else {
+      this.#unwritten.add(member.hubId);
+      this.#writeAfter(WRITE_EVERY_MS);
+    }
   }
 
   get(id: string): Member | undefined {
@@ -169,7 +191,42 @@ class KnownMembers {
   clear(): void {
     const { store } = this.#parts;
     for (const { key } of store.entries(MEMBERS_NAMESPACE)) store.delete(MEMBERS_NAMESPACE, key);
+    this.#unwritten.clear();
     this.#members.clear();
+  }
+
+  [Symbol.dispose](): void {
+    this.#cancelWrite?.();
+    this.#cancelWrite = undefined;
+    while (this.#unwritten.size > 0 && this.#writeNext());
+  }
+
+  #writeAfter(delayMs: number): void {
+    this.#cancelWrite ??= this.#parts.clock.after(delayMs, () => {
+      this.#cancelWrite = undefined;
+      const isWritten = this.#writeNext();
+      if (this.#unwritten.size > 0) this.#writeAfter(isWritten ? WRITE_EVERY_MS : WRITE_AGAIN_MS);
+    });
+  }
+
+  #write({ hubId, certificate }: Member): void {
+    this.#parts.store.set(MEMBERS_NAMESPACE, hubId, certificateText(certificate));
+  }
+
+  /** Writes one certificate. Returns false if the disk refuses it. */
+  #writeNext(): boolean {
+    const [hubId] = this.#unwritten;
+    const member = hubId && this.#members.get(hubId);
+    if (!member) return true;
+    let isWritten = false;
+    attemptWrite(
+      () => {
+        this.#write(member);
+        isWritten = this.#unwritten.delete(hubId);
+      },
+      (problem) => this.#parts.logger.warn('mesh.member_not_written', { hub_id: hubId, problem }),
+    );
+    return isWritten;
   }
 
   #makeRoom(isOver: (other: Member) => boolean): void {
@@ -177,6 +234,7 @@ class KnownMembers {
     const leaving = this.all().find(isOver) ?? this.all()[0];
     if (!leaving) return;
     this.#members.delete(leaving.hubId);
+    this.#unwritten.delete(leaving.hubId);
     this.#parts.store.delete(MEMBERS_NAMESPACE, leaving.hubId);
   }
 }
@@ -186,6 +244,8 @@ function isNewer(one: Member, other: Member): boolean {
   if (one.issuedAtMs !== other.issuedAtMs) return one.issuedAtMs > other.issuedAtMs;
   return one.inviter === undefined && other.inviter !== undefined;
 }
+
+type RevocationStorage = Pick<MemberStorage, 'store' | 'logger'>;
 
 const REVOKED_NAMESPACE = 'mesh.revoked';
 const MAX_STATEMENTS = 1024;
@@ -205,13 +265,13 @@ interface Revocation {
  * repetitions do not matter. The root key can end any membership. An inviter can end memberships of hubs that are no inviters.
  */
 export class RevokedMembers {
-  readonly #parts: MemberStorage;
+  readonly #parts: RevocationStorage;
   readonly #rootKey: string;
   readonly #revoked = new Map<HubId, Revocation>();
   /** Hubs whose statement could not be written to the disk. */
   readonly #unwritten = new Set<HubId>();
 
-  constructor(parts: MemberStorage, rootKey: string) {
+  constructor(parts: RevocationStorage, rootKey: string) {
     this.#parts = parts;
     this.#rootKey = rootKey;
   }

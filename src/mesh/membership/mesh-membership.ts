@@ -98,14 +98,14 @@ export class MeshMembership implements Service, MeshTrust {
     return this.#require().members.revocationOf(certificate);
   }
 
-  /** Verifies and stores the certificate that came with a signed message. Throws the errors of `verify`, or STORAGE_FAILED. */
+  /** Verifies and keeps the certificate that came with a signed message. Throws the errors of `verify` and `remember`. */
   admit(certificate: CertificateChain): Member {
     const member = this.verify(certificate);
     this.remember(member);
     return member;
   }
 
-  /** Stores the certificate of a hub that has proven its key. Throws STORAGE_FAILED if it cannot be stored. */
+  /** Keeps the certificate of a hub that has proven its key. Throws STORAGE_FAILED if it replaces another one and cannot be stored. */
   remember(member: Member): void {
     if (member.hubId === this.self.hubId) return;
     this.#require().members.remember(member);
@@ -197,6 +197,7 @@ export class MeshMembership implements Service, MeshTrust {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopChecks();
+    this.#current?.members[Symbol.dispose]();
     this.#listeners.clear();
   }
 

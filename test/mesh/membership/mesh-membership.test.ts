@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { certificateChainCodec, memberRevocationCodec, revocationStatementCodec } from '../../../src/codec/messages/membership.ts';
+import { AtmoError } from '../../../src/core/errors.ts';
 import { inviterCertificate } from '../../../src/mesh/membership/certificates.ts';
 import { MAX_KNOWN_MEMBERS } from '../../../src/mesh/membership/member-set.ts';
 import {
@@ -8,6 +9,7 @@ import {
   founder,
   hubKey,
   joined,
+  type MembershipFixture,
   MINUTE_MS,
   meet,
   membershipFixture,
@@ -15,6 +17,11 @@ import {
   refusalOf,
   rootKey,
 } from './membership-fixture.ts';
+
+/** Ends a membership as a hub that stops does, which writes what is not written yet. */
+async function stopped(made: Promise<MembershipFixture>): Promise<void> {
+  await (await made).membership[Symbol.asyncDispose]();
+}
 
 describe('the membership of a hub', () => {
   test('is none at first: nobody is trusted, and what needs one says how to get one', async () => {
@@ -35,6 +42,7 @@ describe('the membership of a hub', () => {
   test('survives a restart with the members that were met, so that their tokens verify before they are met again', async () => {
     const host = await founder();
     const member = await joined(host, { permissions: ['light:*'] });
+    await host.membership[Symbol.asyncDispose]();
     const after = await membershipFixture(host);
     expect(after.membership.meshId()).toBe(host.membership.meshId());
     expect(after.membership.hub(member.self.hubId)).toEqual({ key: member.self.publicKey, permissions: ['light:*'] });
@@ -113,6 +121,7 @@ describe('the membership of a hub', () => {
     one.membership.admit(narrow);
     one.membership.admit(wide);
     expect(one.membership.hub(other.hubId)?.permissions).toEqual(['light:*']);
+    await one.membership[Symbol.asyncDispose]();
     expect((await membershipFixture(one)).membership.hub(other.hubId)?.permissions).toEqual(['light:*']);
   });
 
@@ -142,7 +151,49 @@ describe('the membership of a hub', () => {
       true,
     ]);
     expect(known.size).toBe(MAX_KNOWN_MEMBERS);
+    await setup.membership[Symbol.asyncDispose]();
     expect(setup.store.entries('mesh.members')).toHaveLength(MAX_KNOWN_MEMBERS);
+  });
+
+  test('writes certificates of new hubs one after the other, and what replaces one at once', async () => {
+    const root = rootKey();
+    const setup = await membershipFixture();
+    enterAsFounder(setup, root);
+    const [first, second] = [hubKey(), hubKey()];
+    const admit = ({ publicKey }: typeof first) =>
+      setup.membership.admit(inviterCertificate(root, { key: publicKey, permissions: ['*'] }, setup.time));
+    const written = () => setup.store.entries('mesh.members').length;
+    admit(first);
+    admit(second);
+    expect([setup.membership.members().length, written()]).toEqual([2, 0]);
+    setup.clock.advance(250);
+    expect(written()).toBe(1);
+    setup.clock.advance(250);
+    expect(written()).toBe(2);
+    const [before] = setup.store.entries('mesh.members').filter(({ key }) => key === first.hubId);
+    setup.clock.advance(1_000);
+    admit(first);
+    const [after] = setup.store.entries('mesh.members').filter(({ key }) => key === first.hubId);
+    expect(after?.value).not.toBe(before?.value);
+  });
+
+  test('writes what the disk refused again, and the rest when the hub stops', async () => {
+    const root = rootKey();
+    const setup = await membershipFixture();
+    enterAsFounder(setup, root);
+    const hubs = [hubKey(), hubKey()];
+    const set = setup.store.set.bind(setup.store);
+    setup.store.set = () => {
+      throw new AtmoError('STORAGE_FAILED', 'The disk is full');
+    };
+    for (const { publicKey } of hubs) setup.membership.admit(inviterCertificate(root, { key: publicKey, permissions: ['*'] }, setup.time));
+    setup.clock.advance(1_000);
+    setup.store.set = set;
+    expect([setup.membership.members().length, setup.store.entries('mesh.members')]).toEqual([2, []]);
+    setup.clock.advance(29_300);
+    expect(setup.store.entries('mesh.members')).toHaveLength(1);
+    await setup.membership[Symbol.asyncDispose]();
+    expect(setup.store.entries('mesh.members')).toHaveLength(2);
   });
 
   test('of a hub that got a new key is told to the owner and not used; another mesh can be entered then', async () => {
@@ -161,7 +212,7 @@ describe('the membership of a hub', () => {
     for (const statement of first.membership.statements()) mover.membership.merge(statement);
     mover.authority.leave({ rootKey: 'keep' });
     expect([mover.membership.state(), mover.membership.statements()]).toEqual(['none', []]);
-    await joined(second, { self: mover.self, store: mover.store });
+    await stopped(joined(second, { self: mover.self, store: mover.store }));
     const after = await membershipFixture({ self: mover.self, store: mover.store });
     expect(after.membership.meshId()).toBe(second.membership.meshId());
     expect([after.membership.revokedHubs(), after.membership.members().length]).toEqual([[], 1]);
@@ -174,7 +225,7 @@ describe('the membership of a hub', () => {
     for (const statement of first.membership.statements()) mover.membership.merge(statement);
     // The record is gone, the rest is not.
     mover.store.delete('mesh.membership', 'own');
-    await joined(second, { self: mover.self, store: mover.store });
+    await stopped(joined(second, { self: mover.self, store: mover.store }));
     const after = await membershipFixture({ self: mover.self, store: mover.store });
     expect(after.membership.hub(second.self.hubId)).toBeDefined();
   });
