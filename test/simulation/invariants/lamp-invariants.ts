@@ -97,9 +97,7 @@ export function checkUndo(undo: Undo): void {
  * interrupted. Nobody can see that a lamp showed something else meanwhile.
  */
 function isAsLeft(state: LampState, { before, left }: { readonly before: LampState; readonly left: readonly LampState[] }): boolean {
-  return Object.keys(state).every(
-    (key) => state[key] === before[key] || left.some((own) => shownOf(state, key) === shownOf(own, key)),
-  );
+  return Object.keys(state).every((key) => state[key] === before[key] || left.some((own) => shownOf(state, key) === shownOf(own, key)));
 }
 
 /** A value as people read it. */
