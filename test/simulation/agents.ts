@@ -53,6 +53,8 @@ type AgentRequest = Omit<Sending, 'token'> & { readonly token: GivenToken; reado
 export class SimulatedAgent {
   readonly plan: AgentPlan;
   token: GivenToken | undefined;
+  /** Another token that its owner gave it. */
+  otherToken: GivenToken | undefined;
   /** Tokens that were taken from this agent. A hostile one goes on to use them. */
   readonly formerTokens: GivenToken[] = [];
   /** The call that this agent made last. */
@@ -78,7 +80,7 @@ export class SimulatedAgent {
 
   async #live(): Promise<void> {
     for (;;) {
-      await this.client.pause(this.draw.pause(this.#world.paced(BETWEEN_CALLS_MS)));
+      await this.rest(BETWEEN_CALLS_MS);
       const { token } = this;
       if (!token || this.#world.isEnding) continue;
       if (this.plan.manner === 'hostile' && this.draw.chance(0.6)) await misbehave(this, token);
@@ -86,8 +88,9 @@ export class SimulatedAgent {
     }
   }
 
-  /** An agent calls with a narrower token at times, which it has from its hub, or has made with a key of its own. */
-  async #credential(token: GivenToken): Promise<Credential> {
+  /** An agent calls with another token at times: a second one of its owner, or a narrower one from its hub or made with a key of its own. */
+  async #credential(given: GivenToken): Promise<Credential> {
+    const token = this.otherToken && this.draw.chance(0.3) ? this.otherToken : given;
     const { home } = this.plan;
     if (token.permissions.includes('admin:token') && this.draw.chance(0.4)) return { token: (await this.#mintHelper(token)) ?? token };
     const { key } = token;
@@ -109,6 +112,11 @@ export class SimulatedAgent {
     this.#world.note(this.plan.name, `has the token ${id} of ${agent} for ${given} until ${end}`);
     this.#world.guard(() => checkNarrower(made, { permissions, begunMs }));
     return made;
+  }
+
+  /** Waits for a time that is so long in the mean at home, in milliseconds. */
+  async rest(ms: number): Promise<void> {
+    await this.client.pause(this.draw.pause(this.#world.paced(ms)));
   }
 
   /** A call that this agent has not made before, of a device of the kind on any machine. */

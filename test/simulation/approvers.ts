@@ -14,8 +14,10 @@ import type { World } from './world.ts';
 const LOOKS_EVERY_MS = 40_000;
 /** A request for approval has been told after so many milliseconds (docs/approvals.md: within a second), while all is well. */
 const TOLD_AFTER_MS = 5_000;
+/** Share of its looks at which the owner looks whether an approval that was used can be used again. */
+const CHECKS_USED = 0.3;
 /** Share of its looks at which a person ends an answer that holds for an hour. */
-const ENDS_HOUR = 0.1;
+const ENDS_HOUR = 0.03;
 
 interface ApproverParts {
   readonly client: SimulatedClient;
@@ -51,6 +53,7 @@ export class SimulatedApprover {
       const listed = await this.#call('list_approvals', { state: 'pending' });
       const requests = listed?.approvals ?? [];
       if (this.#parts.person === 'owner') await this.#checkTold(requests);
+      if (this.#parts.person === 'owner' && this.#draw.chance(CHECKS_USED)) await this.#checkUsed();
       for (const request of requests) await this.#answer(request);
       if (this.#draw.chance(ENDS_HOUR)) await this.#endHour();
     }
@@ -74,6 +77,16 @@ export class SimulatedApprover {
       if (others.some((other) => told.has(name, 'owner', other.approval_id))) continue;
       this.#world.fail(new BrokenInvariant('no notice is lost', `${name} has not told the owner of the request ${id}`, [id]));
     }
+  }
+
+  /** An approval that was used stays used, whatever happens to the hub. */
+  async #checkUsed(): Promise<void> {
+    const used = this.#world.ledger.usedOnce(this.#machine.name);
+    if (used.length === 0) return;
+    const approved: readonly Request[] = (await this.#call('list_approvals', { state: 'approved' }))?.approvals ?? [];
+    for (const { id, usedBy = '' } of used)
+      if (approved.some((one) => one.approval_id === id))
+        this.#world.fail(new BrokenInvariant('an approval is used once', `${id}, which served ${usedBy}, can be used again`, [id, usedBy]));
   }
 
   async #answer(request: Answer): Promise<void> {
@@ -117,7 +130,7 @@ export class SimulatedApprover {
     // The owner asked that herself, such as to let a key approve.
     if (agent === 'owner') return 'approve';
     if (!this.#draw.chance(0.8)) return 'deny';
-    return answers.includes('approve_for_hour') && this.#draw.chance(0.25) ? 'approve_for_hour' : 'approve';
+    return answers.includes('approve_for_hour') && this.#draw.chance(0.35) ? 'approve_for_hour' : 'approve';
   }
 
   /** Ends an answer that holds for an hour. */

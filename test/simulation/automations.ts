@@ -77,7 +77,7 @@ export class SimulatedAutomation {
     while (!(await this.#call('set_agent_enabled', { agent_id: agent, enabled: true }))) await this.#client.pause(ASKED_MS);
   }
 
-  /** Looks after each due time whether the automation has run. */
+  /** Looks after each due time whether the automation has run, also while all heals and nobody changes it any more. */
   async #look(): Promise<void> {
     for (;;) {
       const { process } = this.#machine;
@@ -85,7 +85,6 @@ export class SimulatedAutomation {
       const untilDueMs = CRON_MS - (process.wallMs() % CRON_MS);
       const [dueMs, wallMs] = [this.#world.queue.nowMs + untilDueMs, Math.round(process.wallMs() + untilDueMs)];
       await this.#client.pause(untilDueMs + LOOKED_FOR_AFTER_MS);
-      if (this.#world.isEnding) return;
       if (isRight && process === this.#machine.process)
         this.#world.guard(() => requireRun(this.history, { dueMs, wallMs, calmSinceMs: this.#machine.calmSinceMs }));
     }

@@ -8,7 +8,7 @@ const MORE_FILES = ['owner.token', 'hub.key'];
 /** Files that belong to others of these names. An older copy of a database is one of its log too, and has no index of it. */
 const SIDE_FILES = ['history.db-wal', 'state.db-shm', 'audit.db-shm', 'history.db-shm'];
 /** Of these an older copy is put back. An older file of the owner is an edit, and keys and tokens are the same for ever. */
-const ROLLED_BACK = ['state.db', 'audit.db', 'audit.front', 'history.db', 'anchors', 'trust.log'];
+const ROLLED_BACK = ['state.db', 'audit.db', 'audit.front', 'history.db', 'anchors', 'trust.log', 'trust.log'];
 const MOST_FILES = 3;
 
 type Contents = ReadonlyMap<string, Buffer>;
@@ -90,7 +90,7 @@ export interface ConfigurationDamage {
 /** Damages the configuration of a machine that is down, and what the hub keeps of it, so that nobody can read it any more. */
 export function damageConfiguration(stateDir: string, draw: Draw): ConfigurationDamage {
   const before = readFileSync(join(stateDir, 'config.yaml'));
-  const kind = draw.pick(['is emptied', 'is gone', 'is cut']);
+  const kind = draw.pick(['is emptied', 'is gone', 'is emptied', 'is gone', 'is cut']);
   KINDS[kind]?.(join(stateDir, 'config.yaml'), draw);
   const kept = readdirSync(join(stateDir, 'snapshots')).find((name) => name.startsWith('config.yaml-'));
   const isLost = kept === undefined || draw.chance(0.5);

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import { seededRandom } from '../seeded-random.ts';
 import { damageConfiguration, damageFiles, keepFiles } from './damage.ts';
 import { Draw } from './draw.ts';
@@ -147,19 +148,27 @@ async function refuseWrites({ world, machine, draw }: Scene, state: 'full' | 're
   if (!machine.isRunning) await world.startMachine(machine);
 }
 
+/** Which faults come to a world, and how often. */
+interface FaultPlan {
+  readonly draw: Draw;
+  readonly frequency: number;
+  readonly seed: number;
+  readonly kinds?: number | undefined;
+}
+
 /**
  * Breaks one thing after the other until the world ends. What a fault is and when it comes does not depend on those before it, so that some
  * can be left out; one that would come while another one lasts does not come.
  */
-export async function breakThings(
-  world: World,
-  { draw, frequency, kinds: count }: { readonly draw: Draw; readonly frequency: number; readonly kinds?: number | undefined },
-): Promise<void> {
-  const kinds = someOf(Object.keys(FAULTS), count, draw);
+export async function breakThings(world: World, { draw, frequency, seed, kinds: count }: FaultPlan): Promise<void> {
+  const kinds = count === undefined ? Object.keys(FAULTS) : kindsOf(seed, count);
   let dueMs = world.queue.nowMs;
+  let next: string[] = [];
   for (let number = 1; ; number++) {
     dueMs += draw.pause(BETWEEN_FAULTS_MS / world.machines.length / frequency);
-    const [machine, kind] = [draw.pick(world.machines), draw.pick(kinds)];
+    // Each kind comes once before one comes again.
+    if (next.length === 0) next = shuffled(kinds, draw);
+    const [machine, kind = ''] = [draw.pick(world.machines), next.pop()];
     const ownDraw = new Draw(seededRandom(draw.index(2 ** 32)));
     const [name, untilDueMs] = [`fault-${number}`, dueMs - world.queue.nowMs];
     if (untilDueMs < 0) continue;
@@ -172,8 +181,17 @@ export async function breakThings(
   }
 }
 
-function someOf<Item>(items: readonly Item[], count: number | undefined, draw: Draw): readonly Item[] {
-  if (count === undefined) return items;
-  const shuffled = items.map((item) => [draw.random(), item] as const).toSorted(([a], [b]) => a - b);
-  return shuffled.slice(0, count).map(([, item]) => item);
+/** Returns the kinds of faults of a world. Worlds of successive seeds share a shuffled list of all of them, so that a few worlds have them all. */
+export function kindsOf(seed: number, count: number): readonly string[] {
+  const all = Object.keys(FAULTS);
+  const worlds = Math.ceil(all.length / count);
+  const draw = new Draw(seededRandom(crc32(`kinds ${Math.floor(seed / worlds)}`)));
+  const order = shuffled(all, draw);
+  const first = Math.floor(((seed % worlds) * all.length) / worlds);
+  return [...order, ...order].slice(first, first + Math.min(count, all.length));
+}
+
+function shuffled(kinds: readonly string[], draw: Draw): string[] {
+  const drawn = kinds.map((kind) => [draw.random(), kind] as const);
+  return drawn.toSorted(([a], [b]) => a - b).map(([, kind]) => kind);
 }

@@ -216,6 +216,16 @@ export class Ledger {
     return approval;
   }
 
+  /** The approvals at a machine that served a call and can serve no other one: the only ones of their call, and not for an hour. */
+  usedOnce(machine: string): readonly Pick<GivenApproval, 'id' | 'usedBy'>[] {
+    const own = this.approvals.filter((approval) => approval.machine === machine);
+    const byCall = Map.groupBy(own, ({ agent, tool, params }) => JSON.stringify([agent, tool, params]));
+    const single = [...byCall.values()].filter((all) => new Set(all.map(({ id }) => id)).size === 1);
+    return single
+      .flatMap((all) => all.filter(({ usedBy, hourOf }) => usedBy !== undefined && hourOf === undefined))
+      .map((one) => ({ ...one }));
+  }
+
   /** The approvals of a person at a machine count no more. */
   endApprovals({ machine, person, endedMs }: Required<Pick<GivenApproval, 'machine' | 'person' | 'endedMs'>>): void {
     for (const approval of this.approvals) if (approval.machine === machine && approval.person === person) approval.endedMs ??= endedMs;

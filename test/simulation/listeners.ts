@@ -14,6 +14,9 @@ const SILENT_MS = 45_000;
 /** Share of its messages after which a listener leaves, and after which it reads nothing for a time. */
 const LEAVES = 0.01;
 const STANDS = 0.01;
+/** So many calls make events of more bytes than a hub keeps for who does not read: 300 of 4 KiB. */
+const CALLS_OF_A_BURST = 300;
+const BURST_PARAMS = { config: { note: 'x'.repeat(4_000) } };
 
 type EventReader = ReadableStreamDefaultReader<Uint8Array>;
 
@@ -26,6 +29,7 @@ export class SimulatedListener {
   /** The process of the hub whose events are known, and these in their order. */
   #known: { readonly process: SimulatedProcess; readonly order: EventOrder } | undefined;
   #last: string | undefined;
+  #hasBurst = false;
 
   constructor(world: World, machine: SimulatedMachine, seed: number) {
     this.#world = world;
@@ -58,12 +62,23 @@ export class SimulatedListener {
       const taken = message;
       this.#world.guard(() => check.take(taken));
       this.#last = taken.id ?? this.#last;
+      // Who is behind reads all that waits, at once.
+      if (check.isCatchingUp) continue;
       if (this.#draw.chance(LEAVES)) break;
       const isStanding = this.#draw.chance(STANDS);
+      if (isStanding) await this.#makeBurst();
       await this.#client.pause(this.#draw.pause(this.#world.paced(isStanding ? STANDS_MS : READS_EVERY_MS)));
       if (isStanding) check.readsAgain();
     }
     process.after(0, () => void reader.cancel().catch(() => undefined), 'leave');
+  }
+
+  /** Once, much happens while the listener does not read: a program of the owner makes one call after the other. */
+  async #makeBurst(): Promise<void> {
+    if (this.#hasBurst) return;
+    this.#hasBurst = true;
+    const call = { path: '/api/v1/tools/convert_automation/invoke', body: BURST_PARAMS };
+    for (let calls = 0; calls < CALLS_OF_A_BURST; calls++) if (!(await this.#client.ask(this.#machine, call))) return;
   }
 
   /** The next message; undefined if the stream has ended, or nothing comes for so long that the hub has. */

@@ -37,6 +37,7 @@ const MISDEEDS: readonly Misdeed[] = [
   useApprovalForAnother,
   useApprovalTwice,
   useApprovalLate,
+  useHourOfOtherToken,
 ];
 
 /** Does something that no hub may let happen. */
@@ -109,13 +110,22 @@ async function useApprovalLate(agent: SimulatedAgent, token: GivenToken): Promis
   await agent.attempt(asked, { token });
 }
 
+/** Makes the approved call again with another token of the same agent, for which an hour does not hold. */
+async function useHourOfOtherToken(agent: SimulatedAgent, token: GivenToken): Promise<void> {
+  const { otherToken } = agent;
+  const asked = otherToken && (await ask(agent, token));
+  if (!asked) return;
+  for (let tries = 0; tries < 4 && (await agent.attempt(asked, { token })) !== 'success'; tries++) await agent.rest(DECIDED_AFTER_MS);
+  await agent.attempt({ ...asked, key: `${asked.key}-other` }, { token: otherToken });
+}
+
 /** Makes a call that people have to approve, and waits until they may have done so. Returns undefined if they were not asked. */
 async function ask(agent: SimulatedAgent, token: GivenToken): Promise<Call | undefined> {
   // Nobody else asks for this value.
   const params = canonicalJson({ value: 2_000 + agent.draw.index(1_000_000) });
   const call = { ...agent.newCall(GUARDED), params, isJob: false, hasKey: true, waits: false };
   if ((await agent.attempt(call, { token })) !== 'APPROVAL_REQUIRED') return undefined;
-  await agent.client.pause(agent.draw.pause(DECIDED_AFTER_MS));
+  await agent.rest(DECIDED_AFTER_MS);
   return call;
 }
 

@@ -52,6 +52,9 @@ export class SimulatedOwner {
   async #manage(agent: SimulatedAgent): Promise<void> {
     for (;;) {
       agent.token ??= await this.#giveToken(agent);
+      // Who asks again gets another token beside it, as for a second program of the same agent.
+      if (agent.token && this.#draw.chance(0.7))
+        agent.otherToken = (await this.#giveToken(agent, agent.token.permissions)) ?? agent.otherToken;
       await this.#client.pause(this.#untilChange(agent.token));
       if (agent.token) await this.#takeToken(agent);
     }
@@ -64,11 +67,14 @@ export class SimulatedOwner {
     return Math.min(this.#draw.pause(this.#world.paced(TOKEN_CHANGES_MS)), leftMs + this.#draw.pause(TOKEN_ENDED_MS));
   }
 
-  async #giveToken({ plan: { name } }: SimulatedAgent): Promise<GivenToken | undefined> {
+  /** Permissions for some kinds of devices. Who has `admin:token` makes narrower tokens for helpers, by asking the hub. */
+  #drawPermissions(): readonly string[] {
     const devices = DEVICE_KINDS.filter(() => this.#draw.chance(0.7)).map((kind) => `${kind}:use`);
-    if (devices.length === 0) return undefined;
-    // Who has this makes narrower tokens for helpers, by asking the hub.
-    const permissions = [...devices, ...(this.#draw.chance(0.4) ? ['admin:token'] : [])];
+    return devices.length > 0 && this.#draw.chance(0.4) ? [...devices, 'admin:token'] : devices;
+  }
+
+  async #giveToken({ plan: { name } }: SimulatedAgent, permissions = this.#drawPermissions()): Promise<GivenToken | undefined> {
+    if (permissions.length === 0) return undefined;
     const key = this.#draw.chance(0.3) ? generatePrivateKey() : undefined;
     const ttl = this.#draw.chance(0.2) ? Math.round(this.#draw.between(60, LONGEST_SHORT_SECONDS)) : undefined;
     const asked = { agent_id: name, permissions, ...(key && { key: rawPublicKey(key) }), ...(ttl !== undefined && { ttl_seconds: ttl }) };

@@ -37,6 +37,8 @@ export class SimulatedProposer {
   readonly #automations = new Map<string, ProposedAutomation>();
   readonly #definitions = new Map<string, ProposedDefinition>();
   #value = 0;
+  /** The hash of a proposal that the owner has seen before. */
+  #formerHash: string | undefined;
 
   constructor(world: World, machine: SimulatedMachine, seed: number) {
     this.#world = world;
@@ -118,10 +120,11 @@ export class SimulatedProposer {
       const shown: readonly ListedProposal[] = (await this.#owner('list_automation_proposals', {}))?.proposals ?? [];
       for (const proposal of shown) {
         if (this.#draw.chance(0.3)) continue;
+        if (this.#draw.chance(0.3)) await this.#confuse(proposal, shown);
         if (this.#draw.chance(0.25)) await this.#decline(proposal);
-        else if (this.#draw.chance(0.15)) await this.#confuse(proposal, shown);
         else await this.#accept(proposal);
       }
+      this.#formerHash = shown.at(-1)?.hash ?? this.#formerHash;
     }
   }
 
@@ -147,10 +150,10 @@ export class SimulatedProposer {
     if (answer?.status === 'success' && this.#draw.chance(0.5)) await this.#mustFail('accept_automation', { proposal_id: id, hash });
   }
 
-  /** The owner accepts what another row of the list shows. */
+  /** The owner accepts what another row of the list shows, or an older list did. */
   async #confuse({ proposal_id: id, hash }: ListedProposal, shown: readonly ListedProposal[]): Promise<void> {
-    const other = shown.find((one) => one.hash !== hash);
-    if (other) await this.#mustFail('accept_automation', { proposal_id: id, hash: other.hash });
+    const other = shown.find((one) => one.hash !== hash)?.hash ?? this.#formerHash;
+    if (other !== undefined && other !== hash) await this.#mustFail('accept_automation', { proposal_id: id, hash: other });
   }
 
   /** The owner ends an automation that was proposed. */
@@ -164,6 +167,7 @@ export class SimulatedProposer {
 
   async #mustFail(tool: string, params: object, token?: string): Promise<void> {
     const answer = await this.#call(tool, params, token);
+    this.#world.note(this.#client.process.name, `${tool} ${JSON.stringify(params)}, which must fail: ${textOf(answer)}`);
     if (answer?.status === 'success') this.#world.guard(() => failProposal(`${tool} ${JSON.stringify(params)} succeeded`, []));
   }
 

@@ -9,7 +9,7 @@ export interface ShownPlan {
   readonly pace: number;
   /** Faults come so many times as often as at home, and those that last are so many times shorter. */
   readonly faults: number;
-  /** So many kinds of faults come, drawn from the seed; all when absent. Each kind is the more frequent, the fewer there are. */
+  /** So many kinds of faults come, by the seed; all when absent. Each kind is the more frequent, the fewer there are. */
   readonly kinds?: number;
   /** Names of the agents, owners, automations, rules and faults that there are; all of them when absent. */
   readonly only?: readonly string[];

@@ -254,8 +254,8 @@ export class World {
 
   #populate(): void {
     for (const machine of this.machines) this.#populateMachine(machine);
-    const { faults: frequency, kinds } = this.#plan;
-    this.#process.run(() => void breakThings(this, { draw: this.#drawFor('faults'), frequency, kinds }));
+    const { faults: frequency, kinds, seed } = this.#plan;
+    this.#process.run(() => void breakThings(this, { draw: this.#drawFor('faults'), frequency, seed, kinds }));
   }
 
   #populateMachine(machine: SimulatedMachine): void {

@@ -69,6 +69,11 @@ export class StreamCheck {
     this.#pendingUntil = this.#order.count - 1;
   }
 
+  /** Whether the listener reads what happened before it read again. */
+  get isCatchingUp(): boolean {
+    return this.#index !== undefined && this.#index < this.#pendingUntil;
+  }
+
   /** Throws BrokenInvariant if the message may not come now. */
   take({ id, type, bytes }: StreamMessage): void {
     if (type === 'gap') this.#takeGap();

@@ -355,7 +355,11 @@ const PLACES: readonly Place[] = [
     file: 'src/automations/proposals/proposals.ts',
     rows: [
       ['an agent accepts what it proposes', 'people.personOf(by) !== undefined && ports', 'ports'],
-      ['a proposal is accepted with the hash of another one', 'if (hash !== proposal.hash)', "if (hash === '')"],
+      [
+        'a proposal is accepted with the hash of another one',
+        '    if (this.#made().has(id)) throw',
+        '    hash = proposal.hash;\n    if (this.#made().has(id)) throw',
+      ],
       ['a proposal changes an automation that was edited since', 'if (number !== replaces.version)', 'if (number < replaces.version)'],
     ],
   },
