@@ -1,8 +1,10 @@
 import type { KeyObject } from 'node:crypto';
 import { type Announcement, openAnnouncement } from '../../src/codec/messages/announcement.ts';
+import { siteSummaryCodec } from '../../src/codec/messages/site.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { OpenEnvelope } from '../../src/mesh/gossip/announcement-validator.ts';
 import type { Signed } from '../../src/mesh/gossip/hub-record.ts';
+import type { OpenSummary } from '../../src/mesh/sites/summary-store.ts';
 
 const SIGNATURE_PART_BYTES = 24;
 
@@ -20,6 +22,7 @@ const REFUSED = new AtmoError('VALIDATION_ERROR', 'No such key signed the announ
  */
 export class SharedVerification {
   readonly #opened = new Map<string, Opened>();
+  readonly #summaries = new Map<string, { readonly opened: ReturnType<OpenSummary>; readonly key: KeyObject }>();
   opened = 0;
 
   readonly open: OpenEnvelope = (envelope, keyOf) => {
@@ -29,6 +32,25 @@ export class SharedVerification {
     const key = keyOf(known.signed.announcement);
     if (key !== known.key && !key?.equals(known.key)) throw REFUSED;
     return known.signed;
+  };
+
+  readonly openSummary: OpenSummary = (envelope, keyOf) => {
+    this.opened += 1;
+    const name = nameOf(envelope);
+    const known = this.#summaries.get(name);
+    if (known && Buffer.compare(known.opened.envelope, envelope) === 0) {
+      const key = keyOf(known.opened.summary);
+      if (key !== known.key && !key?.equals(known.key)) throw REFUSED;
+      return known.opened;
+    }
+    let key: KeyObject | undefined;
+    const summary = siteSummaryCodec.open(envelope, (unverified) => {
+      key = keyOf(unverified);
+      return key;
+    });
+    const opened = { summary, envelope: Uint8Array.from(envelope) };
+    if (key) this.#summaries.set(name, { opened, key });
+    return opened;
   };
 
   #openFirst(envelope: Uint8Array, keyOf: (unverified: Announcement) => KeyObject | undefined): Signed {

@@ -9,6 +9,7 @@ import { Gossip } from '../../src/mesh/gossip/gossip.ts';
 import type { GossipLimits } from '../../src/mesh/gossip/gossip-limits.ts';
 import type { StateTransitions } from '../../src/mesh/gossip/hub-record.ts';
 import type { StatementSource } from '../../src/mesh/gossip/statement-exchange.ts';
+import type { OpenSummary } from '../../src/mesh/sites/summary-store.ts';
 import type { RegisteredTool } from '../../src/tools/definition/tool-definition.ts';
 import { ToolRegistry } from '../../src/tools/registry/tool-registry.ts';
 import type { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
@@ -27,6 +28,9 @@ export interface SimulatedWorld {
   readonly latencyMs: number;
   readonly limits: Partial<GossipLimits>;
   readonly open: OpenEnvelope;
+  readonly openSummary: OpenSummary;
+  /** Hubs by id, as far as they run. */
+  readonly running: Map<HubId, SimulatedHub>;
   readonly steps: StateTransitions;
   readonly validator: SchemaValidator;
   readonly random: () => number;
@@ -42,6 +46,7 @@ export interface SimulatedHubOptions {
   readonly store?: KeyValueStore;
   /** Whether it has a network; it has when absent. */
   readonly isOnline?: () => boolean;
+  readonly site?: string;
 }
 
 /** A hub that only gossips: the real announcer, directory and exchanges over an engine in memory. */
@@ -53,7 +58,9 @@ export class SimulatedHub {
   readonly gossip: Gossip;
   /** Gossip as a flood sends it: each message once to every neighbour but the one it came from. */
   readonly sent = { messages: 0, bytes: 0 };
+  readonly site: string | undefined;
   readonly #tools: readonly RegisteredTool[];
+  readonly #running: Map<HubId, SimulatedHub>;
 
   constructor(
     world: SimulatedWorld,
@@ -65,15 +72,18 @@ export class SimulatedHub {
       identity = makeIdentity(),
       store = new MemoryKeyValueStore(world.clock),
       isOnline = () => true,
+      site,
     }: SimulatedHubOptions,
   ) {
-    const { clock, network, authority, random, open, steps, validator, limits } = world;
+    const { clock, network, authority, random, open, openSummary, steps, validator, limits } = world;
     const certificate = authority.certify(identity);
     this.id = identity.hubId;
+    this.site = site;
+    this.#running = world.running;
     this.#tools = tools;
     this.registry = new ToolRegistry({ validator });
     const self = { id: identity.hubId, publicKey: identity.rawKey };
-    this.engine = new MemoryEngine({ network, address: `${name}:1`, self, gate: { admit: async () => undefined } });
+    this.engine = new MemoryEngine({ network, address: `${name}:1`, self, topic: site, gate: { admit: async () => undefined } });
     this.links = new SimulatedLinks(this.engine, { clock, all: world.links, latencyMs: world.latencyMs });
     this.gossip = new Gossip(
       {
@@ -96,9 +106,16 @@ export class SimulatedHub {
         events: new EventBus(`hub:${name}`, clock),
         random,
         open,
+        openSummary,
         steps,
+        visitors: authority,
+        time: { now: () => clock.now(), isTrusted: () => true },
+        connect: async (id) => {
+          const other = this.#running.get(id);
+          if (other) await this.connect(other);
+        },
       },
-      { name, version: '0.0.0', announcesDevices: true, limits },
+      { name, version: '0.0.0', announcesDevices: true, limits, site },
     );
   }
 
@@ -106,6 +123,7 @@ export class SimulatedHub {
     for (const tool of this.#tools) this.registry.register(tool);
     await this.engine.start();
     await this.gossip.start();
+    this.#running.set(this.id, this);
   }
 
   async connect(other: SimulatedHub): Promise<void> {
@@ -115,12 +133,14 @@ export class SimulatedHub {
 
   /** With a goodbye. */
   async stop(): Promise<void> {
+    this.#running.delete(this.id);
     await this.gossip[Symbol.asyncDispose]();
     await this.engine[Symbol.asyncDispose]();
   }
 
   /** As a power cut does it. */
   async crash(): Promise<void> {
+    this.#running.delete(this.id);
     await this.engine[Symbol.asyncDispose]();
   }
 
@@ -146,13 +166,13 @@ export class SimulatedHub {
     };
     return {
       publish: (message) => {
-        count(this.engine.peers().length, message.length);
+        count(this.engine.listeners().length, message.length);
         return this.engine.publish(message);
       },
       onGossip: (validate) => {
         this.engine.onGossip((message, from) => {
           const verdict = validate(message, from);
-          if (verdict === 'accept' && from !== this.id) count(this.engine.peers().length - 1, message.length);
+          if (verdict === 'accept' && from !== this.id) count(this.engine.listeners().length - 1, message.length);
           return verdict;
         });
       },

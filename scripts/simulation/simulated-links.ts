@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/core/clock.ts';
+import { type Clock, orAborted } from '../../src/core/clock.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { HubId } from '../../src/core/ids.ts';
 import type { PeerLink, PeerLinks, RequestHandler, RequestKind, RequestOptions } from '../../src/mesh/rpc/peer-link.ts';
@@ -14,8 +14,12 @@ interface LinkTraffic {
 /** Head of a frame, its share of a packet and of the encryption: added to each message that is counted. */
 export const OVERHEAD_BYTES = 100;
 
+const NEVER = new Promise<never>(() => {});
+
 /** Requests between engines of one process, without frames in between; they take their time on the clock and are counted. */
 export class SimulatedLinks implements PeerLinks {
+  /** Set while the machine has lost its power and its neighbours have not noticed it. */
+  isSilent = false;
   readonly traffic: LinkTraffic = { requests: 0, sentBytes: 0 };
   readonly #engine: MeshEngine;
   readonly #clock: Clock;
@@ -68,6 +72,7 @@ export class SimulatedLinks implements PeerLinks {
     body: Uint8Array,
     { from, signal }: { readonly from: HubId; readonly signal: AbortSignal },
   ): Promise<Uint8Array> {
+    if (this.isSilent) return NEVER;
     const handler = this.#handlers.get(kind);
     if (!handler) throw new AtmoError('NOT_SUPPORTED', `Nobody answers ${kind} here`);
     const answer = await handler({
@@ -103,12 +108,13 @@ export class SimulatedLinks implements PeerLinks {
     id: HubId,
     { kind, body, options }: { readonly kind: RequestKind; readonly body: Uint8Array; readonly options: RequestOptions },
   ): Promise<Uint8Array> {
+    if (this.isSilent) await orAborted(NEVER, options.signal);
     this.traffic.requests += 1;
     this.traffic.sentBytes += body.length + OVERHEAD_BYTES;
-    await this.#wait();
+    await orAborted(this.#wait(), options.signal);
     const other = this.#all.get(id);
     if (!other || !this.#links.has(id)) throw new AtmoError('NODE_UNAVAILABLE', `${id} is not connected`);
-    const answer = await other.answer(kind, body, { from: this.#engine.id, signal: options.signal });
+    const answer = await orAborted(other.answer(kind, body, { from: this.#engine.id, signal: options.signal }), options.signal);
     await this.#wait();
     if (!this.#links.has(id)) throw new AtmoError('NODE_UNAVAILABLE', `${id} is not connected any more`);
     return answer;

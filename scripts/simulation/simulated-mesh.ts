@@ -1,5 +1,5 @@
 import type { HubId } from '../../src/core/ids.ts';
-import { selectNeighbours } from '../../src/mesh/discovery/connection-manager.ts';
+import { selectNeighbours } from '../../src/mesh/discovery/neighbour-choice.ts';
 import { GOSSIP_LIMITS } from '../../src/mesh/gossip/gossip-limits.ts';
 import type { RegisteredTool } from '../../src/tools/definition/tool-definition.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
@@ -37,6 +37,8 @@ export class SimulatedMesh implements AsyncDisposable {
       latencyMs,
       limits: { maxHubs: 2_048, maxBytes: 16 * GOSSIP_LIMITS.maxBytes },
       open: this.verification.open,
+      openSummary: this.verification.openSummary,
+      running: new Map(),
       steps: new SharedStates(),
       validator: new SchemaValidator(),
       random,

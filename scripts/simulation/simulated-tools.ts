@@ -5,12 +5,17 @@ import { toolId } from '../../src/tools/definition/tool-names.ts';
 const ROOMS = ['kitchen', 'hall', 'attic', 'bedroom', 'garage', 'office', 'cellar', 'garden'];
 const ACTIONS = ['turn_on', 'turn_off', 'brightness', 'set_color', 'read_temperature'];
 
+/** The same with a name of its own where `owner` is not `any`. */
+export function siteTool(index: number, owner: string): RegisteredTool {
+  return simulatedTool(index, 'any', owner === 'any' ? '' : `${owner}_`);
+}
+
 /** A tool of a made-up light, as the profiles make them; the same words wherever `device` is the same. */
-export function simulatedTool(index: number, device: string): RegisteredTool {
+export function simulatedTool(index: number, device: string, prefix = ''): RegisteredTool {
   const room = ROOMS[index % ROOMS.length] ?? 'hall';
   const action = ACTIONS[Math.floor(index / ROOMS.length) % ACTIONS.length] ?? 'turn_on';
   const definition = normalizeDefinition({
-    name: `${room}_light_${Math.floor(index / 40)}_${action}`,
+    name: `${prefix}${room}_light_${Math.floor(index / 40)}_${action}`,
     namespace: 'matter',
     description: `Does ${action.replaceAll('_', ' ')} on the light of the ${room}. It waits until the light has confirmed it.`,
     parameters: {

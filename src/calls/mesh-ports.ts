@@ -41,7 +41,7 @@ export class MeshProxy implements MeshPorts {
       resolve: (name, options) => ports()?.tools.resolve(name, options),
       departedHubs: (name, options) => ports()?.tools.departedHubs(name, options) ?? [],
       incompleteHubs: (onlyNodes) => ports()?.tools.incompleteHubs(onlyNodes) ?? [],
-      awaitComplete: (onlyNodes) => ports()?.tools.awaitComplete(onlyNodes),
+      awaitComplete: (onlyNodes, searched) => ports()?.tools.awaitComplete(onlyNodes, searched),
       modelName: (tool) => requireJoined(ports, tool.id).tools.modelName(tool),
       hubsWith: (toolId) => ports()?.tools.hubsWith(toolId) ?? [],
       hubsWithDevice: (device) => ports()?.tools.hubsWithDevice(device) ?? [],

@@ -3,7 +3,7 @@ import { oncePerObject } from '../core/lifecycle.ts';
 import type { RegisteredTool, ToolDefinition } from '../tools/definition/tool-definition.ts';
 import { toolKey } from '../tools/definition/tool-names.ts';
 import { canSeeTool } from '../tools/definition/tool-permissions.ts';
-import type { ToolDirectory, ToolDirectoryFilter } from '../tools/registry/tool-directory.ts';
+import type { SearchedTools, ToolDirectory, ToolDirectoryFilter } from '../tools/registry/tool-directory.ts';
 import { filterPredicate, type ToolPage } from '../tools/registry/tool-registry.ts';
 import {
   type EntitySearch,
@@ -50,9 +50,13 @@ export class ToolCatalogue {
     this.#search = new HomeSearch({ tools: parts.search, entities: parts.entities });
   }
 
-  /** Waits at most some seconds until other hubs' tools are loaded. Returns undefined if they are, or if this hub has the tool `name`. */
-  whole(principal: Principal, name?: string): Promise<void> | undefined {
-    return this.#parts.tools.awaitComplete(name, { isVisible: (tool) => canSeeTool(tool, principal, this.#parts.authorizer) });
+  /**
+   * Waits at most some seconds until other hubs' tools are loaded, those of other sites if they may have what is searched. Returns undefined
+   * if they are loaded, or if this hub has the tool `name`.
+   */
+  whole(principal: Principal, name?: string, searched?: SearchedTools): Promise<void> | undefined {
+    const isVisible = (tool: RegisteredTool) => canSeeTool(tool, principal, this.#parts.authorizer);
+    return this.#parts.tools.awaitComplete(name, { isVisible }, searched);
   }
 
   page(principal: Principal, { isReadyOnly = false, isDefaultVersionOnly = false, ...filter }: CatalogueFilter): ToolPage {

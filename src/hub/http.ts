@@ -300,7 +300,7 @@ export class HttpApi implements Service {
     const all = this.#collaborators;
     const catalogue = this.#catalogue;
     const home = this.#home;
-    const aboutTools = (routes: readonly Route[]) => routes.map((route) => afterToolsAreKnown(route, () => all.tools.awaitComplete()));
+    const aboutTools = (routes: readonly Route[]) => routes.map((route) => afterToolsAreKnown(route, all.tools));
     const files = new PageFiles(PAGE_DIR);
     return [
       ...pageRoutes(files),
@@ -366,12 +366,14 @@ export class HttpApi implements Service {
   }
 }
 
-/** Returns a route that first waits until the tools of other hubs are loaded, for at most a few seconds. */
-function afterToolsAreKnown(route: Route, whole: () => Promise<void> | undefined): Route {
+/** Returns a route that first waits for at most a few seconds until the tools of other hubs, and of sites that may match, are loaded. */
+function afterToolsAreKnown(route: Route, tools: Pick<ToolDirectory, 'awaitComplete'>): Route {
   return {
     ...route,
     handle: (request, query) => {
-      const known = whole();
+      const { q: sentence, capability, node } = query;
+      const searched = { ...(typeof sentence === 'string' && { sentence }), ...(typeof capability === 'string' && { capability }) };
+      const known = tools.awaitComplete(undefined, typeof node === 'string' ? { onlyNodes: [node] } : {}, searched);
       return known ? known.then(() => route.handle(request, query)) : route.handle(request, query);
     },
   };

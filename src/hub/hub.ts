@@ -307,8 +307,8 @@ function libp2pEngines(mesh: HubConfig['mesh'], clock: Clock): OpenMeshEngine {
     const { Libp2pEngine } = await import('../mesh/transport/libp2p-engine.ts');
     const listen = role === 'member' ? { host: mesh.host, port: mesh.port } : { host: '127.0.0.1', port: 0 };
     const preSharedKey = mesh.preSharedKeyFile === undefined ? undefined : readPreSharedKey(mesh.preSharedKeyFile);
-    const maxConnections = mesh.maxPeers;
-    return new Libp2pEngine({ key: privateKey, gate, listen, clock, maxConnections, ...(preSharedKey && { preSharedKey }) });
+    const { maxPeers: maxConnections, site } = mesh;
+    return new Libp2pEngine({ key: privateKey, gate, listen, clock, maxConnections, site, ...(preSharedKey && { preSharedKey }) });
   };
 }
 

@@ -11,6 +11,8 @@ interface DiallingRouterCollaborators {
   readonly connections: Pick<ConnectionManager, 'dialNow'>;
   readonly peers: Pick<MeshPeers, 'routeTo'>;
   readonly links: PeerLinks;
+  /** Returns whether a hub is of another site. Calls reach such a hub over border members. */
+  readonly isElsewhere: (id: HubId) => boolean;
 }
 
 /** Maximum time, in milliseconds, that a call waits for the control stream of its new connection. */
@@ -28,34 +30,41 @@ export class DiallingRouter implements CallRouter {
   }
 
   async forward(hubId: string, call: ForwardedCall): Promise<RemoteResult> {
-    const { router, links, peers } = this.#parts;
+    const { router, links, peers, isElsewhere } = this.#parts;
     const target = hubId as HubId;
-    if (!links.to(target)) {
-      const dialled = this.#dial(target, call.signal);
+    if (!links.to(target) && !isElsewhere(target)) {
+      const dialled = connectLink(this.#parts, target, call.signal);
       if (!peers.routeTo(target)) await dialled;
     }
     return router.forward(hubId, call);
   }
+}
 
-  /** Connects to the target hub. Never rejects, because the call itself rejects if there is still no connection. */
-  async #dial(target: HubId, signal: AbortSignal): Promise<void> {
-    try {
-      await this.#parts.connections.dialNow(target, signal);
-      await this.#linkTo(target, signal);
-    } catch {
-      return;
-    }
+/** Connects to a hub and waits for the control stream. Never rejects: whoever needs the connection rejects if there is none. */
+export async function connectLink(
+  parts: Omit<DiallingRouterCollaborators, 'router' | 'peers' | 'isElsewhere'>,
+  target: HubId,
+  signal: AbortSignal,
+) {
+  try {
+    await parts.connections.dialNow(target, signal);
+    await linkTo(parts, target, signal);
+  } catch {
+    return;
   }
+}
 
-  async #linkTo(target: HubId, signal: AbortSignal): Promise<void> {
-    const { clock, links } = this.#parts;
-    if (links.to(target)) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const stops = [links.onLinkUp(({ peer }) => peer.id === target && resolve()), clock.after(LINK_PATIENCE_MS, resolve)];
-    try {
-      await orAborted(promise, signal);
-    } finally {
-      for (const stop of stops) stop();
-    }
+async function linkTo(
+  { clock, links }: Pick<DiallingRouterCollaborators, 'clock' | 'links'>,
+  target: HubId,
+  signal: AbortSignal,
+): Promise<void> {
+  if (links.to(target)) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const stops = [links.onLinkUp(({ peer }) => peer.id === target && resolve()), clock.after(LINK_PATIENCE_MS, resolve)];
+  try {
+    await orAborted(promise, signal);
+  } finally {
+    for (const stop of stops) stop();
   }
 }

@@ -13,6 +13,8 @@ export interface MeshSettings {
   readonly isDiscoveryEnabled: boolean;
   /** Whether this hub forwards calls between hubs that do not reach each other. */
   readonly isRelay: boolean;
+  /** Name of this hub's site; absent if the mesh has no sites. */
+  readonly site?: string;
 }
 
 /** The state of this hub's membership. */

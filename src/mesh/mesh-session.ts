@@ -3,6 +3,7 @@ import type { JobStore } from '../calls/jobs/job-store.ts';
 import type { MeshPorts } from '../calls/mesh-ports.ts';
 import type { ToolCaller } from '../calls/request-and-answer.ts';
 import type { ProtocolFeature } from '../codec/messages/announced-state.ts';
+import type { CertificateChain } from '../codec/messages/membership.ts';
 import type { Authenticator, Principal, TokenAuthority } from '../core/auth/principal.ts';
 import type { HubContext } from '../core/context.ts';
 import type { DeviceDirectory } from '../core/devices/device-directory.ts';
@@ -11,7 +12,7 @@ import type { HubId } from '../core/ids.ts';
 import { type Service, ServiceStack } from '../core/lifecycle.ts';
 import type { ToolRegistry } from '../tools/registry/tool-registry.ts';
 import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
-import { DiallingRouter } from './dialling-router.ts';
+import { connectLink, DiallingRouter } from './dialling-router.ts';
 import { ConnectionManager } from './discovery/connection-manager.ts';
 import { DnsSd } from './discovery/dns-sd.ts';
 import { hubService } from './discovery/hub-discovery.ts';
@@ -88,6 +89,7 @@ export class MeshSession implements Service {
     const dnsSd = { clock, logger, watch: this.#watch, hostLabel: engine.id };
     this.#dnsSd = options.isDiscoveryEnabled ? new DnsSd(dnsSd) : undefined;
     this.#connections = this.#makeConnections();
+    const sites = this.#gossip.sites;
     this.renewal = new CertificateRenewal({
       membership: membership.membership,
       admission: membership.admission,
@@ -106,6 +108,7 @@ export class MeshSession implements Service {
         epoch: () => this.#gossip.announcer.epoch,
         links: this.#links,
         routes: calls.routes,
+        sites: calls.sites,
         members: calls.members,
         authority: hub.authority,
         validity: hub.validity,
@@ -121,7 +124,9 @@ export class MeshSession implements Service {
       { relays: options.isRelay },
     );
     const { peers, catalogue } = this.#gossip;
-    const router = new DiallingRouter({ clock, router: client.router, connections: this.#connections, peers, links: this.#links });
+    const isElsewhere = (id: HubId) => sites?.isElsewhere(id) ?? false;
+    const { router: inner } = client;
+    const router = new DiallingRouter({ clock, router: inner, connections: this.#connections, peers, links: this.#links, isElsewhere });
     this.ports = { view: peers, tools: catalogue, router, jobs: client.jobs, events: client.events };
   }
 
@@ -169,7 +174,8 @@ export class MeshSession implements Service {
     await this.#stack.start(dnsSd);
     const { port } = parseHostPort(this.#parts.engine.listenAddresses()[0] ?? '') ?? { port: 0 };
     const { meshId } = this.#parts.membership.membership.requireOwn();
-    this.#stack.own(dnsSd.advertise(hubService({ id: this.#parts.engine.id, port, meshId })));
+    const { site } = this.#options;
+    this.#stack.own(dnsSd.advertise(hubService({ id: this.#parts.engine.id, port, meshId, site })));
   }
 
   #listen(): void {
@@ -177,7 +183,7 @@ export class MeshSession implements Service {
     const { revocations, events } = hub;
     const ended = (hub: HubId) => {
       void engine.disconnect(hub);
-      this.#gossip.directory.recheck();
+      this.#gossip.recheck();
       this.#gossip.statements.spread();
       this.#connections.review();
     };
@@ -187,6 +193,7 @@ export class MeshSession implements Service {
       events.listen(() => this.#gossip.announcer.changed(), ['mesh.changed']),
       this.#watch.onChange(() => this.#gossip.announcer.changed()),
       this.#gossip.directory.onChange(({ kind }) => kind !== 'state' && this.#connections.review()),
+      this.#gossip.sites?.onChange(() => this.#connections.review()) ?? (() => {}),
     ];
     this.#stack.own({
       [Symbol.asyncDispose]: async () => {
@@ -217,6 +224,9 @@ export class MeshSession implements Service {
         meshId: () => membership.membership.meshId(),
         certificate: () => membership.membership.requireOwn().certificate,
         certificates: { admit: (chain) => membership.membership.admit(chain) },
+        visitors: { admit: (chain) => membership.membership.admitVisitor(chain) },
+        time: hub.time,
+        connect: (id, signal) => this.#connect(id, signal),
         statements,
         addresses: () => this.addresses(),
       },
@@ -236,25 +246,50 @@ export class MeshSession implements Service {
         meshId,
         discovery: this.#dnsSd,
         watch: this.#watch,
-        announced: () => this.#gossip.directory.hubs().map(({ id, addresses }) => ({ id, addresses })),
+        announced: () => [
+          ...this.#gossip.directory.hubs().map(({ id, addresses }) => ({ id, addresses })),
+          ...(this.#gossip.sites?.addresses() ?? []),
+        ],
+        sites: this.#gossip.sites,
         isBarred: (id) => membership.membership.revokedHubs().includes(id),
       },
       { peers: [...new Set([...this.#options.peers, ...membership.membership.record().addresses])] },
     );
   }
 
+  #connect(id: HubId, signal: AbortSignal): Promise<void> {
+    return connectLink({ clock: this.#parts.hub.clock, connections: this.#connections, links: this.#links }, id, signal);
+  }
+
+  /** A hub with a site is of a version that reads all features of this one. Border members of other sites announce nothing here. */
+  #reads(target: HubId, feature: ProtocolFeature): boolean {
+    const known = this.#gossip.hubs.hub(target);
+    return known ? known.features.includes(feature) : (this.#gossip.sites?.isElsewhere(target) ?? false);
+  }
+
   #callParts() {
     const { hub, membership } = this.#parts;
     const { clock, time, tokens } = hub;
+    const { sites } = this.#gossip;
+    const member = membership.membership;
     return {
       self: membership.membership.self,
       links: this.#links,
       routes: {
         nextHop: (target: HubId) => this.#gossip.peers.routeTo(target)?.nextHop,
-        epochOf: (target: HubId) => this.#gossip.directory.hub(target)?.epoch,
-        reads: (target: HubId, feature: ProtocolFeature) => this.#gossip.directory.hub(target)?.features.includes(feature) ?? false,
+        epochOf: (target: HubId) => this.#gossip.hubs.hub(target)?.epoch,
+        reads: (target: HubId, feature: ProtocolFeature) => this.#reads(target, feature),
       },
-      members: { keyOf: (id: HubId) => membership.membership.member(id) },
+      sites: sites && {
+        siteOf: (target: HubId) => sites.siteOf(target),
+        hopsTo: (site: string) => sites.hopsTo(site),
+        connect: (id: HubId, signal: AbortSignal) => this.#connect(id, signal),
+        certificate: () => member.requireOwn().certificate,
+      },
+      members: {
+        keyOf: (id: HubId) => member.member(id),
+        ...(sites && { admit: (certificate: CertificateChain) => member.admitVisitor(certificate) }),
+      },
       tokens,
       clock,
       time,

@@ -5,7 +5,7 @@ import { silentLogger } from '../../src/core/logger.ts';
 import type { HttpApp } from '../../src/http/server/http-app.ts';
 import { loadConfig } from '../../src/hub/config/config.ts';
 import { Hub } from '../../src/hub/hub.ts';
-import { formatHostPort } from '../../src/mesh/transport/mesh-engine.ts';
+import { formatHostPort, type PeerAddress } from '../../src/mesh/transport/mesh-engine.ts';
 import { HOST, PORT } from '../http/http-fixture.ts';
 import type { ManualClock } from '../manual-clock.ts';
 import { MemoryEngine } from '../mesh/memory-engine.ts';
@@ -20,7 +20,9 @@ interface Surroundings {
   /** The owner's rules. */
   readonly rules: string;
   /** Members of the configuration beside those that every such hub has. */
-  readonly config?: object;
+  readonly config?: { readonly mesh?: { readonly site?: string; readonly [name: string]: unknown }; readonly [name: string]: unknown };
+  /** Where it listens for other hubs; `MESH_AT` when absent. */
+  readonly meshAt?: PeerAddress;
 }
 
 /** What a request brings. */
@@ -63,7 +65,7 @@ export class WholeHub implements AsyncDisposable {
   readonly #stateDir: string;
   #app: HttpApp | undefined;
 
-  constructor({ clock, network, rules, config = {} }: Surroundings) {
+  constructor({ clock, network, rules, config = {}, meshAt = MESH_AT }: Surroundings) {
     const dir = mkdtempSync(join(tmpdir(), 'atmo-hub-'));
     this.#stateDir = join(dir, 'state');
     mkdirSync(this.#stateDir, { mode: 0o700 });
@@ -90,7 +92,8 @@ export class WholeHub implements AsyncDisposable {
           openEngine: async ({ hubId: id, publicKey }, gate, role) =>
             new MemoryEngine({
               network,
-              address: role === 'member' ? formatHostPort(MESH_AT) : 'guest.test:1',
+              address: role === 'member' ? formatHostPort(meshAt) : `guest.${meshAt.host}:1`,
+              topic: config.mesh?.site,
               self: { id, publicKey },
               gate,
             }),

@@ -9,13 +9,14 @@ const TARGET = 'hub-00000000000000aa' as HubId;
 type Parts = ConstructorParameters<typeof DiallingRouter>[0];
 
 /** A router whose hub gets connected, while its control stream never comes. */
-function room(dialNow: () => Promise<unknown> = async () => undefined) {
+function room(dialNow: () => Promise<unknown> = async () => undefined, isElsewhere = () => false) {
   const clock = new ManualClock();
   const forward = vi.fn(async () => ({}) as never);
   const stopListening = vi.fn();
   const links = { to: () => undefined, onLinkUp: () => stopListening } as unknown as Parts['links'];
   const connections = { dialNow } as Parts['connections'];
-  const router = new DiallingRouter({ clock, router: { forward }, connections, peers: { routeTo: () => undefined }, links });
+  const parts = { clock, router: { forward }, connections, peers: { routeTo: () => undefined }, links };
+  const router = new DiallingRouter({ ...parts, isElsewhere });
   const call = (signal: AbortSignal) => router.forward(TARGET, { signal } as ForwardedCall);
   return { clock, forward, stopListening, call };
 }

@@ -33,6 +33,8 @@ export interface MemoryEngineOptions {
   readonly self: { readonly id: HubId; readonly publicKey: string };
   readonly gate: ConnectionGate;
   readonly maxConnections?: number;
+  /** Topic of its gossip, as gossipsub has it; gossip goes only to engines of the same topic. */
+  readonly topic?: string | undefined;
 }
 
 type Validator = (message: Uint8Array, from: HubId) => GossipVerdict | Promise<GossipVerdict>;
@@ -45,7 +47,10 @@ export class MemoryEngine implements MeshEngine {
   readonly #refusals = new RefusalCounter();
   readonly #seen: SeenMessages;
   readonly #handlers = new Map<string, (stream: MeshStream) => void>();
+  readonly #topics = new Map<HubId, string | undefined>();
   readonly #stopped = new AbortController();
+  /** Set while the machine has lost its power: its gossip is lost. */
+  isSilent = false;
   #stopListening: (() => void) | undefined;
   #validate: Validator | undefined;
 
@@ -75,6 +80,11 @@ export class MemoryEngine implements MeshEngine {
 
   peers(): readonly EnginePeer[] {
     return this.#table.peers();
+  }
+
+  /** Returns the connected engines that receive this one's gossip. */
+  listeners(): readonly EnginePeer[] {
+    return this.peers().filter(({ id }) => this.#topics.get(id) === this.#parts.topic);
   }
 
   async connect(address: PeerAddress, options: { readonly signal: AbortSignal; readonly gate?: ConnectionGate }): Promise<EnginePeer> {
@@ -149,8 +159,10 @@ export class MemoryEngine implements MeshEngine {
   /** Stands for the handshake of a real transport: each side learns the other's key. */
   async #greet(end: PipeEnd, direction: GatePeer['direction'], signal: AbortSignal): Promise<GatePeer> {
     const { id, publicKey } = this.#parts.self;
-    end.send({ type: 'hello', id, publicKey });
+    const { topic } = this.#parts;
+    end.send({ type: 'hello', id, publicKey, ...(topic !== undefined && { topic }) });
     const hello = await end.take(signal);
+    if (hello.type === 'hello') this.#topics.set(hello.id as HubId, hello.topic);
     if (hello.type === 'hello') return { id: hello.id as HubId, publicKey: hello.publicKey, direction, address: end.remote };
     this.#refusals.count('handshake_failed');
     end.close();
@@ -191,7 +203,11 @@ export class MemoryEngine implements MeshEngine {
   }
 
   #tellOn(message: Uint8Array, from?: MemoryConnection): void {
-    for (const connection of this.#table.connections()) if (connection !== from) connection.gossip(message);
+    const { topic } = this.#parts;
+    if (this.isSilent) return;
+    for (const connection of this.#table.connections()) {
+      if (connection !== from && this.#topics.get(connection.peer.id) === topic) connection.gossip(message);
+    }
   }
 
   #timeLimit(signal: AbortSignal, limitMs: number, problem: string): TimeLimit {

@@ -112,7 +112,7 @@ export class MemoryNetwork {
 
 /** What travels between two in-memory engines. Streams are numbered by the side that opened them: odd by the one that dialled. */
 export type WireMessage =
-  | { readonly type: 'hello'; readonly id: string; readonly publicKey: string }
+  | { readonly type: 'hello'; readonly id: string; readonly publicKey: string; readonly topic?: string }
   | { readonly type: 'gate'; readonly bytes: Uint8Array }
   | { readonly type: 'gossip'; readonly bytes: Uint8Array }
   | { readonly type: 'open'; readonly stream: number; readonly protocol: string }

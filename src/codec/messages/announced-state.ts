@@ -274,6 +274,16 @@ export type ProtocolFeature = (typeof PROTOCOL_FEATURES)[number];
 /** Type of the capability by which a hub announces that it has no internet connection. */
 export const OFFLINE = 'wire:offline';
 
+/** Type of the capability by which a hub announces its site. Its description is the name of the site. */
+export const SITE_FEATURE = 'wire:site';
+/** Name of the constraint of `SITE_FEATURE` that is false if the hub forwards no requests of other hubs. */
+export const RELAYS = 'relays';
+
+/** Returns the name of the site that a hub announces; undefined if it announces none. */
+export function siteOf(capabilities: readonly AnnouncedCapability[]): string | undefined {
+  return capabilities.find(({ type }) => type === SITE_FEATURE)?.description;
+}
+
 /** Returns whether a capability begins with `wire:`: it is an announcement about the protocol, and not an ability of the hub. */
 export function isProtocolFeature({ type }: AnnouncedCapability): boolean {
   return type.startsWith('wire:');

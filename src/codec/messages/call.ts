@@ -22,6 +22,8 @@ import {
   type ValuePath,
   variants,
 } from '../message-schema.ts';
+import { CERTIFICATE_CHAIN } from './membership.ts';
+import { SITE } from './site.ts';
 
 const MAX_TOKEN_BYTES = 2_048;
 
@@ -64,6 +66,10 @@ const FORWARDED = message({
   visited: required(5, list(hubId, { min: 1, max: 32 })),
   /** Time of the receiver's monotonic clock, in milliseconds, after which the caller no longer waits. `remainingMs` holds too. */
   deadlineMs: optional(6, uint()),
+  /** Certificate of the entry hub, if the executing hub is of another site and may not know the entry hub. */
+  certificate: optional(7, CERTIFICATE_CHAIN),
+  /** Site of the executing hub, if that is another site than the one of the entry hub. */
+  site: optional(8, SITE),
 });
 
 /** Forwarded request: the signed request, and the fields that each forwarding hub changes. */
@@ -111,7 +117,7 @@ const SIGNED_INVOKE = signedCodec(
 export const forwardedRequestCodec = messageCodec('ForwardedRequest', FORWARDED, {
   maxBytes: 1_179_648,
   maxDepth: 2,
-  maxItems: 64 + 2 * MAX_BYTE_STRINGS,
+  maxItems: 72 + 2 * MAX_BYTE_STRINGS,
 });
 
 /** Signs a call as the entry hub. Strings that `parameters` declares as base64 become bytes. Throws VALIDATION_ERROR above a limit. */

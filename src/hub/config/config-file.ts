@@ -1,3 +1,4 @@
+import { SITE_PATTERN } from '../../codec/messages/site.ts';
 import { CONNECTORS_SECTION } from '../../connectors/connectors-config.ts';
 import { LONGEST_WAIT_MS } from '../../core/auth/approvals.ts';
 import { type FileValue, section } from '../../core/config/config-section.ts';
@@ -64,6 +65,7 @@ export const CONFIG_SCHEMA = {
     }),
     mesh: section({
       name: { type: 'string', minLength: 1, maxLength: 64 },
+      site: { type: 'string', pattern: SITE_PATTERN },
       host: { type: 'string', default: '' },
       port: { type: 'integer', minimum: 0, maximum: 65535, default: 8082 },
       interfaces: names,

@@ -304,6 +304,7 @@ function meshOf(
     isRelay: mesh.relay,
     maxPeers: mesh.max_peers ?? memory.mesh.maxPeers,
     limits: memory.mesh.limits,
+    ...(mesh.site !== undefined && { site: mesh.site }),
     ...(mesh.pre_shared_key_file !== undefined && { preSharedKeyFile: mesh.pre_shared_key_file }),
   };
 }

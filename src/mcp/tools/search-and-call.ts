@@ -46,7 +46,7 @@ function searchTool({ catalogue, find }: SearchParts): HomeTool {
       },
     },
     async ({ query, limit }, { principal }) => {
-      await catalogue.whole(principal);
+      await catalogue.whole(principal, undefined, { sentence: query });
       const found = find(principal, query, limit);
       const view = (match: HomeToolMatch) => foundView(catalogue, match);
       const near = found.nearMisses.slice(0, MAX_NEAR).map(view);

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import type { HubContext } from '../../core/context.ts';
 import { AtmoError } from '../../core/errors.ts';
@@ -7,6 +6,7 @@ import type { Service } from '../../core/lifecycle.ts';
 import { type EnginePeer, formatHostPort, type MeshEngine, type PeerAddress, parseHostPort } from '../transport/mesh-engine.ts';
 import type { Discovery } from './discovery.ts';
 import { HUB_SERVICE_TYPE, hubSighting } from './hub-discovery.ts';
+import { FULL_MESH_MEMBERS, selectNeighbours } from './neighbour-choice.ts';
 import type { InterfaceWatch } from './network-interfaces.ts';
 import { type KnownAddresses, PeerAddressRegistry, PeerAddressStore } from './peer-addresses.ts';
 import { PeerDialler } from './peer-dialler.ts';
@@ -26,8 +26,19 @@ interface ConnectionManagerCollaborators extends Pick<HubContext, 'clock' | 'log
   readonly watch: InterfaceWatch;
   readonly announced: () => readonly KnownAddresses[];
   readonly isBarred: (id: HubId) => boolean;
+  /** Other sites of the mesh; undefined if this hub has no site. */
+  readonly sites?: SiteConnections | undefined;
   /** Returns a random number from 0 to below 1; tests replace it. */
   readonly random?: (() => number) | undefined;
+}
+
+/** Port: the connections that a hub has with other sites. */
+interface SiteConnections {
+  readonly site: string;
+  /** Returns whether a hub is of another site. Such a hub is no neighbour, unless it is wanted. */
+  isElsewhere(id: HubId): boolean;
+  /** Returns the border members of other sites to which this hub must be connected. */
+  wantedPeers(): readonly KnownAddresses[];
 }
 
 /** Finds the hubs of the mesh, selects neighbours among them and keeps connections to these neighbours. */
@@ -76,7 +87,7 @@ export class ConnectionManager implements Service {
     discovery?.browse(
       HUB_SERVICE_TYPE,
       {
-        found: (service) => this.#onSighting(hubSighting(service, this.#collaborators.meshId)),
+        found: (service) => this.#onSighting(hubSighting(service, this.#collaborators)),
         lost: (name) => this.#addresses.removeDiscovered(name as HubId),
       },
       this.#stop.signal,
@@ -133,12 +144,21 @@ export class ConnectionManager implements Service {
 
   // Returns the hubs to connect to: all hubs at configured addresses, and neighbours. Neighbours are selected three times: among the proven
   // hubs, among all known hubs and among the reachable hubs.
-  #wanted(proven = this.#addresses.proven(), all = this.#addresses.all(proven)): ReadonlySet<HubId> {
-    const self = this.#collaborators.engine.id;
+  #wanted(knownProven = this.#addresses.proven(), known = this.#addresses.all(knownProven)): ReadonlySet<HubId> {
+    const { engine, sites } = this.#collaborators;
+    const self = engine.id;
+    const isHere = (id: HubId) => !sites?.isElsewhere(id);
+    const all = sites ? new Set([...known].filter(isHere)) : known;
+    const proven = sites ? new Set([...knownProven].filter(isHere)) : knownProven;
+    const borders = (sites?.wantedPeers() ?? []).map(({ id }) => id).filter((id) => known.has(id));
     const reachable = [...all].filter((id) => (this.#diallers.get(id)?.failures ?? 0) < UNREACHABLE_AFTER_FAILURES);
     // Mostly the three are the same hubs.
     const further = [...(all.size > proven.size ? [all] : []), ...(reachable.length < all.size ? [reachable] : [])];
-    return new Set([...[proven, ...further].flatMap((hubs) => [...selectNeighbours(self, hubs)]), ...this.#addresses.configured()]);
+    return new Set([
+      ...[proven, ...further].flatMap((hubs) => [...selectNeighbours(self, hubs)]),
+      ...borders,
+      ...this.#addresses.configured(),
+    ]);
   }
 
   #onSighting(sighting: ReturnType<typeof hubSighting>): void {
@@ -238,50 +258,6 @@ export class ConnectionManager implements Service {
     const own = [...hosts, '127.0.0.1', '::1', 'localhost'].flatMap((host) => ports.map((port) => formatHostPort({ host, port })));
     return new Set([...engine.listenAddresses(), ...own]);
   }
-}
-
-/** If this hub knows fewer other members than this number, it connects to all of them. */
-const FULL_MESH_MEMBERS = 12;
-/** Number of rings. A hub has two neighbours on each ring, and therefore at most 8 neighbours. */
-const RINGS = 4;
-const BYTES_PER_POSITION = 6;
-
-/**
- * Returns the neighbours of `self`: the hubs with which `self` keeps a connection. In a small mesh, these are all other hubs. In a larger
- * mesh, they are the next and the previous hub on each of four rings; each ring has the members in another order. Every hub with the same
- * members computes the same graph. The graph is connected and symmetric, its degree is at most 8 and its diameter is logarithmic. If a hub
- * joins or leaves, few edges change (Law and Siu, Distributed Construction of Random Expander Networks, 2003).
- */
-export function selectNeighbours(self: HubId, members: Iterable<HubId>): ReadonlySet<HubId> {
-  const others = new Set(members);
-  others.delete(self);
-  if (others.size < FULL_MESH_MEMBERS) return others;
-  const places = [...others].map((id) => ({ id, positions: ringPositions(id) }));
-  const chosen = new Set<HubId>();
-  for (const [ring, own] of ringPositions(self).entries()) {
-    for (const id of ringNeighbours(own, places, ring)) chosen.add(id);
-  }
-  return chosen;
-}
-
-interface RingMember {
-  readonly id: HubId;
-  readonly positions: readonly number[];
-}
-
-function ringNeighbours(own: number, places: readonly RingMember[], ring: number): readonly HubId[] {
-  const distance = ({ positions }: RingMember) => {
-    const ahead = (positions[ring] ?? 0) - own;
-    return ahead > 0 ? ahead : ahead + 2 ** (8 * BYTES_PER_POSITION);
-  };
-  const next = places.reduce((best, place) => (distance(place) < distance(best) ? place : best));
-  const last = places.reduce((best, place) => (distance(place) > distance(best) ? place : best));
-  return [next.id, last.id];
-}
-
-function ringPositions(id: HubId): readonly number[] {
-  const digest = hash('sha256', id, 'buffer');
-  return Array.from({ length: RINGS }, (_, ring) => digest.readUIntBE(ring * BYTES_PER_POSITION, BYTES_PER_POSITION));
 }
 
 const KEEP_REQUESTED_MS = 300_000;

@@ -32,7 +32,7 @@ export async function findHubs(
     HUB_SERVICE_TYPE,
     {
       found: (service) => {
-        const sighting = hubSighting(service, meshId);
+        const sighting = hubSighting(service, { meshId });
         if (sighting) found.set(sighting.id, sighting.addresses);
       },
       lost: (name) => found.delete(name),
@@ -60,16 +60,34 @@ interface HubSighting {
  * Returns the DNS-SD service that announces a hub. Its TXT record has the format version, the hub id and 8 hex digits of a hash of the mesh
  * id. Hubs of other meshes do not connect, because these digits differ. The service has no names of hubs, devices or tools.
  */
-export function hubService(hub: { readonly id: HubId; readonly port: number; readonly meshId: string }): AnnouncedService {
-  return { name: hub.id, type: HUB_SERVICE_TYPE, port: hub.port, txt: { v: VERSION, id: hub.id, mesh: meshTag(hub.meshId) } };
+export function hubService(hub: {
+  readonly id: HubId;
+  readonly port: number;
+  readonly meshId: string;
+  readonly site?: string | undefined;
+}): AnnouncedService {
+  const { id, port, meshId, site } = hub;
+  const txt = { v: VERSION, id, mesh: meshTag(meshId), ...(site !== undefined && { site: siteTag(meshId, site) }) };
+  return { name: id, type: HUB_SERVICE_TYPE, port, txt };
 }
 
-/** Returns the hub that announces a service. Returns undefined if no hub of this mesh announces it. */
-export function hubSighting(service: ServiceInstance, meshId: string): HubSighting | undefined {
+/**
+ * Returns the hub that announces a service. Returns undefined if no hub of this mesh announces it. If `sites` is given, also returns
+ * undefined for a hub of another site.
+ */
+export function hubSighting(
+  service: ServiceInstance,
+  { meshId, sites }: { readonly meshId: string; readonly sites?: { readonly site: string } | undefined },
+): HubSighting | undefined {
   const { name, txt, port } = service;
   const id = name.toLowerCase();
+  if (sites && txt.site !== siteTag(meshId, sites.site)) return undefined;
   if (!HUB_ID.test(id) || txt.v !== VERSION || txt.id !== id || txt.mesh !== meshTag(meshId)) return undefined;
   return { id: id as HubId, addresses: service.addresses.map((host) => ({ host, port, expect: id as HubId })) };
+}
+
+function siteTag(meshId: string, site: string): string {
+  return hash('sha256', `atmosphere-edge discovery site v1 ${meshId} ${site}`, 'hex').slice(0, 8);
 }
 
 function meshTag(meshId: string): string {

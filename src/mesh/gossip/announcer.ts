@@ -82,6 +82,11 @@ export class Announcer implements Service {
     return this.#parts.epoch.value;
   }
 
+  /** State that this hub has announced last; undefined before the first announcement. */
+  get announced(): HubState | undefined {
+    return this.#announced;
+  }
+
   /** Starts the announcements. Rejects with STORAGE_FAILED if the epoch cannot be stored. */
   async start(): Promise<void> {
     const { epoch, directory, clock, random = Math.random } = this.#parts;

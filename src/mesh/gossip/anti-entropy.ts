@@ -1,6 +1,7 @@
 import { syncAnswerCodec, syncRequestCodec } from '../../codec/messages/sync.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
+import type { HubId } from '../../core/ids.ts';
 import type { Service } from '../../core/lifecycle.ts';
 import { KeyedRateLimit } from '../rate-limit.ts';
 import type { IncomingRequest, PeerLink, PeerLinks } from '../rpc/peer-link.ts';
@@ -12,6 +13,8 @@ interface AntiEntropyCollaborators {
   readonly directory: MeshDirectory;
   readonly clock: Clock;
   readonly random?: (() => number) | undefined;
+  /** Returns whether a neighbour exchanges announcements with this hub, as all do in a mesh without sites. */
+  readonly isPartner?: (id: HubId) => boolean;
 }
 
 /** Approximate maximum size of a response in bytes. The neighbour requests the rest separately. */
@@ -48,6 +51,11 @@ export class AntiEntropy implements Service {
     this.#stopListening?.();
   }
 
+  /** Compares announcement versions with a neighbour that has turned out to be a partner. */
+  compare(id: HubId): void {
+    this.#rounds.enqueue(id);
+  }
+
   /** Fetches missing announcements from a neighbour. If some were new, also compares with the other neighbours, which may lack them. */
   async #fetch(link: PeerLink): Promise<void> {
     const { clock, directory } = this.#parts;
@@ -68,8 +76,9 @@ export class AntiEntropy implements Service {
   #answer({ from, body }: IncomingRequest): Uint8Array {
     if (!this.#rateLimit.tryTake(from))
       throw new AtmoError('RATE_LIMITED', 'The requests for announcements are too frequent; try again in a second');
-    const { directory } = this.#parts;
+    const { directory, isPartner } = this.#parts;
     const { vector } = syncRequestCodec.decode(body);
+    if (isPartner?.(from) === false) return syncAnswerCodec.encode({ vector: [], envelopes: [] });
     if (directory.isBehind(vector)) this.#rounds.enqueue(from);
     return syncAnswerCodec.encode({ vector: directory.vector(), envelopes: directory.envelopesBeyond(vector, MAX_ANSWER_BYTES) });
   }

@@ -68,10 +68,10 @@ export class BlobExchange implements Service {
     this.#wakeup.stop();
   }
 
-  /** Deletes blobs that no hub needs, and requests missing ones. Must be called periodically, because no event reports a lost blob. */
-  sweep(): void {
+  /** Deletes blobs that are not in `used`, and requests missing ones. Must be called periodically, because no event reports a lost blob. */
+  sweep(used: ReadonlySet<string>): void {
     const expiredMs = this.#parts.clock.monotonic() - LAST_RETRY_MS;
-    this.#parts.blobs.retain(this.#parts.directory.usedBlobs());
+    this.#parts.blobs.retain(used);
     for (const [key, { untilMs }] of this.#refused) if (untilMs <= expiredMs) this.#refused.delete(key);
     if (this.#listening.length > 0) this.#wakeup.within(GATHER_MS);
   }

@@ -50,6 +50,11 @@ const DROP_REASONS = [
   'wrong_blob',
   'bad_definition',
   'bad_statement',
+  'other_site',
+  'not_of_site',
+  'not_a_border',
+  'outside_time',
+  'too_many_sites',
 ] as const;
 /** Reason to drop an announcement, blob or statement. */
 export type DropReason = (typeof DROP_REASONS)[number];

@@ -4,7 +4,9 @@ import type { HubId } from '../../core/ids.ts';
 import { type Service, ServiceStack } from '../../core/lifecycle.ts';
 import type { SchemaValidator } from '../../tools/schema/schema-validator.ts';
 import type { PeerLinks } from '../rpc/peer-link.ts';
+import { Sites, type SitesCollaborators } from '../sites/sites.ts';
 import type { MeshEngine } from '../transport/mesh-engine.ts';
+import type { MemberCertificates } from './announcement-validator.ts';
 import { Announcer, type AnnouncerCollaborators } from './announcer.ts';
 import { AntiEntropy } from './anti-entropy.ts';
 import { BlobExchange } from './blob-exchange.ts';
@@ -12,7 +14,7 @@ import { BlobStore } from './blob-store.ts';
 import { DefinitionStore, prepareOffers } from './definition-store.ts';
 import { COALESCE_LINKS_MS, DropCounter, GOSSIP_LIMITS, type GossipLimits } from './gossip-limits.ts';
 import { AnnouncedEpoch } from './hub-record.ts';
-import type { DirectoryChange } from './known-hub.ts';
+import { type DirectoryChange, type HubDirectory, JoinedDirectory } from './known-hub.ts';
 import { MeshCatalogue } from './mesh-catalogue.ts';
 import { type DirectoryCollaborators, MeshDirectory } from './mesh-directory.ts';
 import { MeshPeers } from './mesh-peers.ts';
@@ -23,13 +25,16 @@ interface GossipCollaborators
   extends Omit<OwnStateSources, 'links'>,
     Pick<HubContext, 'clock' | 'logger' | 'events' | 'store'>,
     Pick<AnnouncerCollaborators, 'hub' | 'certificate' | 'random'>,
-    Pick<DirectoryCollaborators, 'certificates' | 'open' | 'steps'> {
+    Pick<DirectoryCollaborators, 'certificates' | 'open' | 'steps'>,
+    Pick<SitesCollaborators, 'time' | 'connect' | 'openSummary'> {
   readonly engine: Pick<MeshEngine, 'publish' | 'onGossip'>;
   readonly links: PeerLinks;
   readonly meshId: () => string | undefined;
   /** Sources of the signed statements that every hub must receive, such as revocations. */
   readonly statements: readonly StatementSource[];
   readonly validator: SchemaValidator;
+  /** Verifies the certificates of hubs of other sites. Unlike `certificates`, it stores none of them. */
+  readonly visitors: MemberCertificates;
 }
 
 interface GossipOptions extends OwnStateOptions {
@@ -48,6 +53,10 @@ export class Gossip implements Service {
   readonly peers: MeshPeers;
   readonly announcer: Announcer;
   readonly statements: StatementExchange;
+  /** Other sites of the mesh; undefined if this hub has no site. */
+  readonly sites: Sites | undefined;
+  /** Hubs of this site, and hubs of other sites that lookups have found. */
+  readonly hubs: HubDirectory;
   readonly #parts: GossipCollaborators;
   readonly #definitions: DefinitionStore;
   readonly #blobExchange: BlobExchange;
@@ -66,15 +75,20 @@ export class Gossip implements Service {
     this.#parts = parts;
     const isLinked = (id: HubId) => links.to(id) !== undefined;
     const hasRoute = (id: HubId) => this.peers.routeTo(id) !== undefined;
-    const directory = new MeshDirectory({ self, certificates, blobs, drops, clock, open, steps, isLinked, hasRoute }, limits);
+    const { site } = options;
+    const directory = new MeshDirectory({ self, site, certificates, blobs, drops, clock, open, steps, isLinked, hasRoute }, limits);
     this.directory = directory;
+    this.sites = site === undefined ? undefined : this.#makeSites(site, blobs, options);
+    const sites = this.sites;
+    this.hubs = sites ? new JoinedDirectory(directory, sites.visited) : directory;
     const turns = { clock, onNext: () => this.catalogue.readSome() };
     this.#definitions = new DefinitionStore({ blobs, validator, drops, logger, turns });
-    this.catalogue = new MeshCatalogue({ directory, definitions: this.#definitions, clock });
-    this.peers = new MeshPeers({ self, meshId, links, blobs, clock, directory });
+    this.catalogue = new MeshCatalogue({ directory: this.hubs, definitions: this.#definitions, clock, sites });
+    this.peers = new MeshPeers({ self, meshId, links, blobs, clock, directory: this.hubs, sites });
     this.#blobExchange = new BlobExchange({ links, blobs, drops, clock, directory, onArrived: () => this.catalogue.refresh() });
-    this.#antiEntropy = new AntiEntropy({ links, clock, random, directory });
-    const onNews = () => directory.recheck();
+    const isPartner = (id: HubId) => sites?.isNeighbourOfSite(id) ?? true;
+    this.#antiEntropy = new AntiEntropy({ links, clock, random, directory, isPartner });
+    const onNews = () => this.recheck();
     this.statements = new StatementExchange({ links, drops, clock, logger, random, sources: parts.statements, onNews });
     const neighbours = () => links.links().map(({ peer }) => peer.id);
     this.announcer = new Announcer({
@@ -90,7 +104,10 @@ export class Gossip implements Service {
         const sources = { registry, devices, capabilities, isOnline, addresses, links: neighbours };
         return prepareOffers(registry.all()) ? ownState(sources, options) : undefined;
       },
-      publish: (envelope) => engine.publish(envelope),
+      publish: (envelope) => {
+        this.sites?.ownStateChanged();
+        return engine.publish(envelope);
+      },
     });
   }
 
@@ -98,7 +115,8 @@ export class Gossip implements Service {
   async start(): Promise<void> {
     const { engine, registry, devices, links, clock } = this.#parts;
     engine.onGossip((message, from) => this.directory.receive(message, from));
-    for (const service of [this.#blobExchange, this.#antiEntropy, this.statements, this.announcer]) await this.#services.start(service);
+    const services = [this.#blobExchange, this.#antiEntropy, this.statements, ...(this.sites ? [this.sites] : []), this.announcer];
+    for (const service of services) await this.#services.start(service);
     const changed = () => this.announcer.changed();
     const linksChanged = () => {
       this.directory.sweep();
@@ -109,7 +127,8 @@ export class Gossip implements Service {
       devices.onChange(changed),
       links.onLinkUp(linksChanged),
       links.onLinkDown(linksChanged),
-      this.directory.onChange((change) => this.#emitPeerChange(change)),
+      this.hubs.onChange((change) => this.#emitPeerChange(change)),
+      this.sites?.onNeighbourOfSite((id) => this.#antiEntropy.compare(id)) ?? (() => {}),
       repeat(clock, SWEEP_MS, () => this.#sweep()),
     ];
   }
@@ -127,14 +146,55 @@ export class Gossip implements Service {
     const isOnline = this.#parts.isOnline();
     if (isOnline !== this.#wasOnline) this.announcer.changed();
     this.#wasOnline = isOnline;
-    if (this.#sweepCount % SWEEPS_PER_RECHECK === 0) this.directory.recheck();
+    if (this.#sweepCount % SWEEPS_PER_RECHECK === 0) this.recheck();
     this.directory.sweep();
-    this.#blobExchange.sweep();
-    this.#definitions.retain(this.directory.usedBlobs());
+    this.sites?.sweep();
+    const used = this.#usedBlobs();
+    this.#blobExchange.sweep(used);
+    this.#definitions.retain(used);
+  }
+
+  /** Forgets the hubs, and the summaries of hubs, whose certificates are no longer valid. */
+  recheck(): void {
+    this.directory.recheck();
+    this.sites?.recheck();
+  }
+
+  /** Returns the short names of the blobs that records of other hubs need. Returns the same object until a change. */
+  #usedBlobs(): ReadonlySet<string> {
+    const visited = this.sites?.visited.usedBlobs();
+    return visited && visited.size > 0 ? this.directory.usedBlobs().union(visited) : this.directory.usedBlobs();
+  }
+
+  #makeSites(site: string, blobs: BlobStore, { isRelay = true }: Pick<GossipOptions, 'isRelay'>): Sites {
+    const { directory, drops } = this;
+    const { hub, links, clock, time, logger, certificate, visitors, open, steps, openSummary, addresses, connect } = this.#parts;
+    return new Sites(site, {
+      hub,
+      isRelay,
+      certificate,
+      epoch: () => this.announcer.epoch,
+      directory,
+      announced: () => this.announcer.announced,
+      addresses,
+      links,
+      blobs,
+      drops,
+      clock,
+      time,
+      logger,
+      certificates: visitors,
+      open,
+      steps,
+      openSummary,
+      nextHop: (id) => this.peers.routeTo(id)?.nextHop,
+      connect,
+      random: this.#parts.random ?? Math.random,
+    });
   }
 
   #emitPeerChange({ hub, kind }: DirectoryChange): void {
-    const known = this.directory.hub(hub);
+    const known = this.hubs.hub(hub);
     const facts = known && { name: known.name, state: known.state, tools: known.tools.length, devices: known.devices.length };
     this.#parts.events.emit('peer.changed', hub, { change: kind, ...facts });
   }

@@ -1,5 +1,12 @@
 import type { KeyObject } from 'node:crypto';
-import { type AnnouncedState, type HubState, isProtocolFeature } from '../../codec/messages/announced-state.ts';
+import {
+  type AnnouncedState,
+  type HubState,
+  isProtocolFeature,
+  RELAYS,
+  SITE_FEATURE,
+  siteOf,
+} from '../../codec/messages/announced-state.ts';
 import type { Announcement } from '../../codec/messages/announcement.ts';
 import type { Clock } from '../../core/clock.ts';
 import { compareText } from '../../core/edit-distance.ts';
@@ -203,7 +210,7 @@ const MAX_DESCRIPTION = 256;
 const HUB_ID = /^\s*hub-[0-9a-f]{16}\s*$/i;
 const NOTHING: readonly never[] = [];
 
-type Head = Pick<KnownHub, 'name' | 'version' | 'addresses' | 'links' | 'capabilities' | 'features'>;
+type Head = Pick<KnownHub, 'name' | 'version' | 'addresses' | 'links' | 'capabilities' | 'features' | 'site' | 'relaysNothing'>;
 
 /**
  * Returns the view of a record. Removes control characters from texts for people. While pages of the newest state are missing, tools and
@@ -230,6 +237,8 @@ function viewOf(record: HubRecord, state: PeerState): KnownHub {
 
 /** Returns the cleaned texts of a state; caches them, so that a heartbeat does not clean them again. */
 const headOf = oncePerObject(({ name, version, addresses, links, capabilities }: HubState | AnnouncedState): Head => {
+  const site = siteOf(capabilities);
+  const isBarredAsBorder = capabilities.some(({ type, constraints }) => type === SITE_FEATURE && constraints?.[RELAYS] === false);
   return {
     name: visibleLine(name, MAX_NAME),
     version: visibleLine(version, MAX_NAME),
@@ -243,6 +252,8 @@ const headOf = oncePerObject(({ name, version, addresses, links, capabilities }:
         description: visibleLine(capability.description, MAX_DESCRIPTION),
       })),
     features: capabilities.filter(isProtocolFeature).map(({ type }) => type),
+    ...(site !== undefined && { site: visibleLine(site, MAX_NAME) }),
+    ...(isBarredAsBorder && { relaysNothing: true }),
   };
 });
 

@@ -1,4 +1,5 @@
 import type { AnnouncedCapability, AnnouncedTool } from '../../codec/messages/announced-state.ts';
+import { compareText } from '../../core/edit-distance.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { PeerDevice, PeerState } from '../../core/mesh-view.ts';
 
@@ -15,6 +16,10 @@ export interface KnownHub {
   readonly links: readonly HubId[];
   readonly capabilities: readonly AnnouncedCapability[];
   readonly features: readonly string[];
+  /** Name of the hub's site; absent if it announces none. */
+  readonly site?: string;
+  /** Set if the hub has a site and forwards no requests of other hubs, so that it is no border member. */
+  readonly relaysNothing?: true;
   /** Tools of the newest complete state. The array stays the same object while the tools do not change. */
   readonly tools: readonly AnnouncedTool[];
   readonly devices: readonly PeerDevice[];
@@ -37,6 +42,38 @@ export interface HubDirectory {
   hubs(): readonly KnownHub[];
   hub(id: HubId): KnownHub | undefined;
   onChange(listener: (change: DirectoryChange) => void): () => void;
+}
+
+/** Two directories as one. If both have a hub, the first directory has the hub's present state. */
+export class JoinedDirectory implements HubDirectory {
+  readonly #first: HubDirectory;
+  readonly #second: HubDirectory;
+  #joined: { readonly of: readonly [readonly KnownHub[], readonly KnownHub[]]; readonly hubs: readonly KnownHub[] } | undefined;
+
+  constructor(first: HubDirectory, second: HubDirectory) {
+    this.#first = first;
+    this.#second = second;
+  }
+
+  hubs(): readonly KnownHub[] {
+    const [first, second] = [this.#first.hubs(), this.#second.hubs()];
+    if (second.length === 0) return first;
+    if (this.#joined?.of[0] === first && this.#joined.of[1] === second) return this.#joined.hubs;
+    const hubs = [...first, ...second.filter(({ id }) => !this.#first.hub(id))].sort((a, b) => compareText(a.id, b.id));
+    this.#joined = { of: [first, second], hubs };
+    return hubs;
+  }
+
+  hub(id: HubId): KnownHub | undefined {
+    return this.#first.hub(id) ?? this.#second.hub(id);
+  }
+
+  onChange(listener: (change: DirectoryChange) => void): () => void {
+    const stops = [this.#first.onChange(listener), this.#second.onChange(listener)];
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }
 }
 
 /** Returns whether the tools of a hub can be called. */

@@ -8,7 +8,9 @@ import type { HubId, ToolId } from '../../core/ids.ts';
 import { oncePerObject } from '../../core/lifecycle.ts';
 import type { RegisteredTool, ToolDefinition } from '../../tools/definition/tool-definition.ts';
 import { toolKey } from '../../tools/definition/tool-names.ts';
-import type { RemoteResolveOptions, RemoteTools } from '../../tools/registry/tool-directory.ts';
+import type { RemoteResolveOptions, RemoteTools, SearchedTools } from '../../tools/registry/tool-directory.ts';
+import { wordOfName, wordsOfSentence } from '../sites/site-words.ts';
+import type { Sites } from '../sites/sites.ts';
 import type { DefinitionStore, OfferedTool } from './definition-store.ts';
 import { HubToolIndex } from './hub-tool-index.ts';
 import { type HubDirectory, isPresent, type KnownHub } from './known-hub.ts';
@@ -17,6 +19,8 @@ interface CatalogueCollaborators {
   readonly directory: HubDirectory;
   readonly definitions: DefinitionStore;
   readonly clock: Clock;
+  /** Sites of the mesh; undefined if this hub has no site. */
+  readonly sites?: Pick<Sites, 'siteOf' | 'look'> | undefined;
 }
 
 interface IndexedHub {
@@ -94,7 +98,30 @@ export class MeshCatalogue implements RemoteTools {
       .map(({ id, name }) => ({ id, name }));
   }
 
-  awaitComplete(onlyNodes?: readonly string[]): Promise<void> | undefined {
+  awaitComplete(onlyNodes?: readonly string[], searched: SearchedTools = {}): Promise<void> | undefined {
+    const looked = this.#lookElsewhere(onlyNodes, searched);
+    return looked ? looked.then(() => this.#awaitRead(onlyNodes)) : this.#awaitRead(onlyNodes);
+  }
+
+  /** Looks in other sites for hubs and tools that are not known here. Returns undefined if no other site may have them. */
+  #lookElsewhere(onlyNodes: readonly string[] | undefined, { name, sentence, capability }: SearchedTools): Promise<void> | undefined {
+    const { sites, directory } = this.#parts;
+    if (!sites) return undefined;
+    const unknown = onlyNodes?.filter((node) => !directory.hubs().some((hub) => isAmongNodes(hub, [node]))) ?? [];
+    const looks = [
+      ...unknown.map((node) => sites.look([wordOfName(node)], 'all')),
+      onlyNodes === undefined && name !== undefined && !this.#isKnown(name) && sites.look([wordOfName(withoutSuffix(name))], 'all'),
+      capability !== undefined && sites.look([wordOfName(capability)], 'all'),
+      sentence !== undefined && sites.look(wordsOfSentence(sentence), 'most'),
+    ].filter((look) => look instanceof Promise);
+    return looks.length > 0 ? Promise.all(looks).then(() => undefined) : undefined;
+  }
+
+  #isKnown(name: string): boolean {
+    return this.#presentHubs().some((hub) => this.#indexOf(hub).find(name, {}).length > 0);
+  }
+
+  #awaitRead(onlyNodes: readonly string[] | undefined): Promise<void> | undefined {
     if (this.incompleteHubs(onlyNodes).length > 0) this.#read();
     if (this.incompleteHubs(onlyNodes).length === 0) return undefined;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -115,11 +142,16 @@ export class MeshCatalogue implements RemoteTools {
 
   resolve(name: string, options: RemoteResolveOptions): RegisteredTool | undefined {
     const hubs = this.#presentHubs().filter((hub) => isAmongNodes(hub, options.onlyNodes));
-    const candidates = hubs.flatMap((hub) =>
-      this.#indexOf(hub)
-        .find(name, options)
-        .map((tool) => ({ tool, hub: hub.id })),
-    );
+    const find = (some: readonly KnownHub[]) =>
+      some.flatMap((hub) =>
+        this.#indexOf(hub)
+          .find(name, options)
+          .map((tool) => ({ tool, hub: hub.id })),
+      );
+    // A name means the tool of this site. A tool of another site does not make it ambiguous.
+    const isElsewhere = ({ id }: KnownHub) => this.#parts.sites?.siteOf(id) !== undefined;
+    const here = find(hubs.filter((hub) => !isElsewhere(hub)));
+    const candidates = here.length > 0 ? here : find(hubs.filter(isElsewhere));
     const found = candidates.length > 0 ? ofDevicesFirst(candidates) : this.#findByDistinctName(name, options);
     const [first, ...others] = new Set(found.map(({ tool }) => tool));
     if (first === undefined || others.length === 0) return first;
@@ -320,6 +352,11 @@ export class MeshCatalogue implements RemoteTools {
       .flatMap((tool) => (tool.hubs?.() ?? []).map((hub) => ({ tool, hub })))
       .filter(({ hub }) => isAmongNodes(this.#parts.directory.hub(hub), options.onlyNodes));
   }
+}
+
+/** Returns the name without the suffix that distinguishes tools of equal names for models. */
+function withoutSuffix(name: string): string {
+  return name.replace(DISTINCT_NAME, '');
 }
 
 const deviceIdsOf = oncePerObject((devices: KnownHub['devices']): string => devices.map(({ id }) => id).join('\n'));

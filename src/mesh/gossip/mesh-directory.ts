@@ -1,3 +1,5 @@
+import { siteOf } from '../../codec/messages/announced-state.ts';
+import type { Announcement } from '../../codec/messages/announcement.ts';
 import { MAX_VECTOR_HUBS, type VersionVector } from '../../codec/messages/sync.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
@@ -21,6 +23,8 @@ export interface DirectoryCollaborators extends RecordsCollaborators {
   readonly certificates: MemberCertificates;
   readonly blobs: BlobStore;
   readonly drops: DropCounter;
+  /** Site whose hubs the directory holds. Announcements of hubs of other sites are dropped. If absent, hubs of all sites are recorded. */
+  readonly site?: string | undefined;
   /** Replaces the verification in a simulation, where all simulated hubs share one verification of each envelope. */
   readonly open?: OpenEnvelope | undefined;
   /** Replaces the computation of states in a simulation, where all simulated hubs share one computation of each state. */
@@ -80,6 +84,7 @@ export class MeshDirectory implements HubDirectory {
     const admitted = this.#validator.admit(envelope, from);
     if (typeof admitted === 'string') return this.#drop(admitted, from);
     if (admitted.announcement.hubId === this.#parts.self) return this.#receiveOwn(admitted.announcement);
+    if (this.#isOfOtherSite(admitted.announcement)) return this.#drop('other_site', from);
     const effect = this.#excess(admitted) ?? this.#apply(admitted);
     if (effect === 'behind') this.#emitBehind(from);
     return effect === 'news' || effect === 'alive' || effect === 'behind' ? 'accept' : this.#drop(effect, from);
@@ -135,6 +140,16 @@ export class MeshDirectory implements HubDirectory {
       missing.push(...envelopes);
     }
     return missing;
+  }
+
+  /** Returns the announcements of a hub, from oldest to newest, as the hub has signed them. */
+  envelopesOf(id: HubId): readonly Uint8Array[] {
+    return this.#records.get(id)?.envelopesSince(undefined) ?? [];
+  }
+
+  /** Returns the names of the pages in a hub's announced state. */
+  pagesOf(id: HubId): readonly string[] {
+    return this.#records.get(id)?.pages() ?? [];
   }
 
   /** Returns whether the version vector shows that this hub lacks announcements. */
@@ -207,6 +222,14 @@ export class MeshDirectory implements HubDirectory {
   #receiveOwn({ epoch, sequence }: AnnouncementVersion): GossipVerdict {
     for (const listener of this.#supersededListeners) listener({ epoch, sequence });
     return 'ignore';
+  }
+
+  /** Returns whether the announcement names another site. One that names no capabilities leaves the site as it is. */
+  #isOfOtherSite(announcement: Announcement): boolean {
+    const { site } = this.#parts;
+    const named = announcement.kind === 'delta' ? announcement.changes.capabilities : undefined;
+    const capabilities = announcement.kind === 'full' ? announcement.state.capabilities : named;
+    return site !== undefined && capabilities !== undefined && siteOf(capabilities) !== site;
   }
 
   #excess({ announcement, envelope }: ValidAnnouncement): DropReason | undefined {

@@ -4,6 +4,7 @@ import type { HubId } from '../../core/ids.ts';
 import { present } from '../../core/json.ts';
 import type { MeshView, Peer } from '../../core/mesh-view.ts';
 import type { PeerLinks } from '../rpc/peer-link.ts';
+import type { Sites } from '../sites/sites.ts';
 import type { BlobStore } from './blob-store.ts';
 import { type HubDirectory, isPresent, type KnownHub } from './known-hub.ts';
 
@@ -14,7 +15,12 @@ interface PeersCollaborators {
   readonly links: PeerLinks;
   readonly blobs: BlobStore;
   readonly clock: Clock;
+  /** Sites of the mesh; undefined if this hub has no site. */
+  readonly sites?: Pick<Sites, 'siteOf' | 'hopsTo' | 'onChange'> | undefined;
 }
+
+/** A lookup has passed two border members, so a call reaches the hub over them: one hop to each of them and one to the hub. */
+const HOPS_TO_OTHER_SITE = 3;
 
 /** Provides the other hubs and the route to each of them, for people and for the call router. */
 export class MeshPeers implements MeshView {
@@ -29,6 +35,7 @@ export class MeshPeers implements MeshView {
     parts.directory.onChange(invalidate);
     parts.links.onLinkUp(invalidate);
     parts.links.onLinkDown(invalidate);
+    parts.sites?.onChange(invalidate);
   }
 
   get meshId(): string | undefined {
@@ -42,7 +49,15 @@ export class MeshPeers implements MeshView {
 
   routeTo(id: HubId): MeshRoute | undefined {
     this.#routes ??= this.#findRoutes();
-    return this.#routes.get(id);
+    return this.#routes.get(id) ?? this.#routeToSiteOf(id);
+  }
+
+  /** Returns the route over the border members. The hub may have to connect to the next hop first, if it is a border member itself. */
+  #routeToSiteOf(id: HubId): MeshRoute | undefined {
+    const { sites } = this.#parts;
+    const site = sites?.siteOf(id);
+    const [nextHop] = site === undefined ? [] : (sites?.hopsTo(site) ?? []);
+    return nextHop && { nextHop, hops: HOPS_TO_OTHER_SITE };
   }
 
   #findRoutes(): ReadonlyMap<HubId, MeshRoute> {

@@ -9,6 +9,8 @@ interface RoundsCollaborators {
   readonly links: PeerLinks;
   readonly clock: Clock;
   readonly random?: (() => number) | undefined;
+  /** Returns whether a neighbour is queried; default: every neighbour. */
+  readonly isPartner?: (id: HubId) => boolean;
 }
 
 /** Maximum number of neighbours that are queried at once. It is small, so that two neighbours seldom send the same data. */
@@ -52,7 +54,7 @@ export class NeighbourRounds {
 
   /** Queries a neighbour as soon as its turn comes. */
   enqueue(id: HubId): void {
-    if (!this.#stopListening) return;
+    if (!this.#stopListening || this.#parts.isPartner?.(id) === false) return;
     this.#waiting.add(id);
     this.#next();
   }

@@ -1,4 +1,5 @@
 import {
+  type AnnouncedCapability,
   type AnnouncedDevice,
   type AnnouncedTool,
   type HubState,
@@ -11,6 +12,8 @@ import {
   MAX_TOOLS,
   OFFLINE,
   PROTOCOL_FEATURES,
+  RELAYS,
+  SITE_FEATURE,
 } from '../../codec/messages/announced-state.ts';
 import { MAX_BLOB_BYTES } from '../../codec/messages/sync.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
@@ -48,6 +51,10 @@ export interface OwnStateOptions {
   readonly name: string;
   readonly version: string;
   readonly announcesDevices: boolean;
+  /** Name of the hub's site; absent if the mesh has no sites. */
+  readonly site?: string | undefined;
+  /** If false, the hub forwards no requests of other hubs, and is not chosen as a border member of its site. */
+  readonly isRelay?: boolean;
 }
 
 const MAX_TOOL_ID = 225;
@@ -63,7 +70,7 @@ export function ownState(
   { registry, devices, capabilities, isOnline, links, addresses }: OwnStateSources,
   options: OwnStateOptions,
 ): OwnState {
-  const features = [...PROTOCOL_FEATURES, ...(!isOnline() ? [OFFLINE] : [])];
+  const features = protocolFeatures(options, isOnline());
   const own = capabilities().slice(0, MAX_CAPABILITIES - features.length);
   const types = own.map(({ type }) => type);
   const offered = registry.all().filter(isOffered).slice(0, MAX_TOOLS);
@@ -75,12 +82,18 @@ export function ownState(
     // Protocol features come last, so that they do not change the index by which a tool names its capability.
     capabilities: [
       ...own.map(({ type, description, constraints }) => ({ type, description: cut(description), ...(constraints && { constraints }) })),
-      ...features.map((type) => ({ type, description: '' })),
+      ...features,
     ],
     tools: inCanonicalOrder(offered.map((tool) => announcedTool(tool, types))),
     devices: options.announcesDevices ? announcedDevices(devices) : null,
   };
   return { state, definitions: offered.map((tool) => offeredDefinition(tool).blob) };
+}
+
+function protocolFeatures({ site, isRelay = true }: OwnStateOptions, isOnline: boolean): readonly AnnouncedCapability[] {
+  const features = [...PROTOCOL_FEATURES, ...(isOnline ? [] : [OFFLINE])].map((type) => ({ type, description: '' }));
+  if (site === undefined) return features;
+  return [...features, { type: SITE_FEATURE, description: site, ...(!isRelay && { constraints: { [RELAYS]: false } }) }];
 }
 
 /** Returns whether other hubs may see the tool. */

@@ -18,6 +18,8 @@ import {
 } from './certificates.ts';
 
 const MAX_CACHED = 512;
+/** Maximum number of hubs of other sites that this hub remembers. */
+const MAX_VISITORS = 1_024;
 
 type MemberSetCollaborators = Pick<HubContext, 'clock' | 'logger' | 'store' | 'time'>;
 
@@ -29,6 +31,8 @@ export class MemberSet {
   readonly #known: KnownMembers;
   /** Members whose certificates have verified signatures, by certificate hash. The least recently used one is the first. */
   readonly #verified = new Map<string, Member>();
+  /** Hubs of other sites that called this hub or were looked up, least recently used first. They are not stored on the disk. */
+  readonly #visitors = new Map<HubId, Member>();
 
   constructor(parts: MemberSetCollaborators, rootKey: string) {
     this.rootKey = rootKey;
@@ -61,9 +65,19 @@ export class MemberSet {
     this.#known.remember(member, (other) => this.#isOver(other));
   }
 
+  /** Verifies the certificate of a hub of another site and remembers it until the hub stops. Throws the errors of `verify`. */
+  admitVisitor(certificate: CertificateChain): Member {
+    const member = this.verify(certificate);
+    this.#visitors.delete(member.hubId);
+    this.#visitors.set(member.hubId, member);
+    const [oldest] = this.#visitors.keys();
+    if (this.#visitors.size > MAX_VISITORS && oldest !== undefined) this.#visitors.delete(oldest);
+    return member;
+  }
+
   /** Returns a known hub if its stored certificate is still valid, else undefined. */
   member(id: string): Member | undefined {
-    const member = this.#known.get(id);
+    const member = this.#known.get(id) ?? this.#visitors.get(id as HubId);
     return member && !this.#isOver(member) ? member : undefined;
   }
 
@@ -89,6 +103,7 @@ export class MemberSet {
     this.#known.clear();
     this.revoked.clear();
     this.#verified.clear();
+    this.#visitors.clear();
   }
 
   /** Stores what waits to be stored. What the disk refuses is lost; its hub shows it again. */

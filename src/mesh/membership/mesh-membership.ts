@@ -105,6 +105,11 @@ export class MeshMembership implements Service, MeshTrust {
     return member;
   }
 
+  /** Verifies the certificate of a hub of another site, like `verify`. Until this hub stops, `member` returns the other hub. */
+  admitVisitor(certificate: CertificateChain): Member {
+    return this.#require().members.admitVisitor(certificate);
+  }
+
   /** Keeps the certificate of a hub that has proven its key. Throws STORAGE_FAILED if it replaces another one and cannot be stored. */
   remember(member: Member): void {
     if (member.hubId === this.self.hubId) return;

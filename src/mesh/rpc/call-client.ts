@@ -17,7 +17,7 @@ import { isActing } from '../../tools/definition/tool-definition.ts';
 import type { PeerLinks, RequestOptions } from './peer-link.ts';
 import { MeshEvents } from './remote-events.ts';
 import { type ClientContext, MeshJobs, MeshQueries, QUERY_HOPS } from './remote-queries.ts';
-import { atNewestEpoch, RoutedRequests, staleEpoch } from './routed-requests.ts';
+import { atNewestEpoch, RoutedRequests, type SiteRoutes, staleEpoch } from './routed-requests.ts';
 import { type Sent, SessionCalls } from './session-calls.ts';
 import { errorOfBody, PartReader, SignedAnswers } from './signed-answers.ts';
 
@@ -27,7 +27,12 @@ export class CallClient {
   readonly jobs: MeshJobs;
   readonly events: MeshEvents;
 
-  constructor(collaborators: Omit<ClientContext, 'requests' | 'answers'> & { readonly links: PeerLinks }) {
+  constructor(
+    collaborators: Omit<ClientContext, 'requests' | 'answers'> & {
+      readonly links: PeerLinks;
+      readonly sites?: SiteRoutes | undefined;
+    },
+  ) {
     const context: ClientContext = {
       self: collaborators.self,
       routes: collaborators.routes,

@@ -14,6 +14,8 @@ export const REQUEST_KINDS = {
   statements: 8,
   renew: 9,
   session_call: 10,
+  summaries: 11,
+  lookup: 12,
 } as const;
 /** A kind of request. */
 export type RequestKind = keyof typeof REQUEST_KINDS;

@@ -21,6 +21,8 @@ export const TIME_WINDOW_MS = 60_000;
 
 /** Rate limit for new tokens from one entry hub. A new token is costly to check, because it has up to a dozen signatures. */
 const NEW_TOKEN_RATE = { burst: 256, perSecond: 8 };
+/** Rate limit for unknown hubs of other sites from one neighbour. Their certificates have up to two signatures. */
+const NEW_VISITOR_RATE = { burst: 256, perSecond: 8 };
 const MAX_KNOWN_TOKENS = 1_024;
 
 /** The fields that every signed request has. */
@@ -61,12 +63,14 @@ interface GuardCollaborators {
 export class RequestGuard {
   readonly #collaborators: GuardCollaborators;
   readonly #newTokens: KeyedRateLimit;
+  readonly #newVisitors: KeyedRateLimit;
   /** Tokens that passed the check, least recently used first. */
   readonly #knownTokens = new Set<string>();
 
   constructor(collaborators: GuardCollaborators) {
     this.#collaborators = collaborators;
     this.#newTokens = new KeyedRateLimit(collaborators.clock, NEW_TOKEN_RATE);
+    this.#newVisitors = new KeyedRateLimit(collaborators.clock, NEW_VISITOR_RATE);
   }
 
   /**
@@ -93,7 +97,7 @@ export class RequestGuard {
     const { agentId, sessionId, traceId, remainingMs, deadlineMs, ...rest } = call;
     this.#requireEpoch(call);
     // An id is a part of the hash of a key. The whole key of the session has to be the one that the member's certificate names.
-    if (this.#requireMember(from).key !== fromKey) {
+    if (this.#requireMember(from, this.#collaborators.members.keyOf(from)).key !== fromKey) {
       this.#refuse('call.other_key', new AtmoError('PERMISSION_DENIED', `The session of ${from} has another key than its certificate`));
     }
     const statement: ToolInvoke = {
@@ -177,6 +181,18 @@ export class RequestGuard {
     return arrivedMs + remainingMs - (this.#collaborators.links.to(from)?.roundTripMs ?? 0) / 2;
   }
 
+  /** Returns the key of an entry hub of another site, which sends its certificate along. */
+  #visitor(entryHub: HubId, { forwarded, from }: { readonly forwarded: ForwardedRequest; readonly from: HubId }) {
+    const { members } = this.#collaborators;
+    if (!forwarded.certificate || !members.admit || !this.#newVisitors.tryTake(from)) return undefined;
+    try {
+      return members.admit(forwarded.certificate).hubId === entryHub ? members.keyOf(entryHub) : undefined;
+    } catch (error) {
+      if (error instanceof AtmoError) return undefined;
+      throw error;
+    }
+  }
+
   /** Makes the cheap checks first. Returns the key with which the signature is then verified. */
   #keyOf(head: RequestHead, { forwarded, from }: { readonly forwarded: ForwardedRequest; readonly from: HubId }): KeyObject {
     const { self, time } = this.#collaborators;
@@ -191,7 +207,8 @@ export class RequestGuard {
       );
     }
     if (head.executingHub === self) this.#requireEpoch(head);
-    return this.#requireMember(head.entryHub).publicKey;
+    const member = this.#collaborators.members.keyOf(head.entryHub) ?? this.#visitor(head.entryHub, { forwarded, from });
+    return this.#requireMember(head.entryHub, member).publicKey;
   }
 
   #decodeSessionCall(body: Uint8Array): SessionCall {
@@ -210,8 +227,7 @@ export class RequestGuard {
     if (executorEpoch !== epoch() || epoch() === 0) this.#refuse('call.former_epoch', staleEpochError(self, epoch()));
   }
 
-  #requireMember(entryHub: HubId): MemberKey {
-    const member = this.#collaborators.members.keyOf(entryHub);
+  #requireMember(entryHub: HubId, member: MemberKey | undefined): MemberKey {
     if (member) return member;
     return this.#refuse('call.no_member', new AtmoError('PERMISSION_DENIED', `${entryHub} is not known to be a member of this mesh`));
   }

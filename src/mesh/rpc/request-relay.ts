@@ -1,5 +1,6 @@
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
+import { present } from '../../core/json.ts';
 import { ConcurrencyLimit } from '../rate-limit.ts';
 import type { DropSink, IncomingRequest, RequestKind } from './peer-link.ts';
 import type { RequestHead, SignedRequest } from './request-guard.ts';
@@ -41,10 +42,10 @@ export class RequestRelay {
     }
     let isLost = false;
     try {
-      const { signed, params, hopsLeft, visited } = forwarded;
+      const { signed, params, hopsLeft, visited, certificate, site } = forwarded;
       const target = statement.executingHub;
       return await requests.send(
-        { kind, target, signed, ...(params !== undefined && { params }), untilMs, hopsLeft, visited: [...visited, self] },
+        { kind, target, signed, ...present({ params, certificate, site }), untilMs, hopsLeft, visited: [...visited, self] },
         {
           signal: request.signal,
           cancelGraceMs: CANCEL_GRACE_MS,

@@ -2,15 +2,17 @@ import type { KeyObject } from 'node:crypto';
 import { type JsonPieces, joinedJson } from '../../codec/message-json.ts';
 import type { ProtocolFeature } from '../../codec/messages/announced-state.ts';
 import { type ForwardedRequest, forwardedRequestCodec } from '../../codec/messages/call.ts';
+import type { CertificateChain } from '../../codec/messages/membership.ts';
 import type { Principal } from '../../core/auth/principal.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError, type ErrorCode, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
+import { present } from '../../core/json.ts';
 import { visibleText } from '../../core/untrusted-text.ts';
 import type { PeerLink, PeerLinks, RequestKind, RequestOptions } from './peer-link.ts';
 
 /** A signed request to a hub, which may be several hops away. */
-interface RoutedRequest {
+interface RoutedRequest extends Pick<ForwardedRequest, 'certificate' | 'site'> {
   readonly kind: RequestKind;
   readonly target: HubId;
   /** The request as the entry hub signed it, a COSE_Sign1 message. */
@@ -38,6 +40,8 @@ interface TimedRequest {
 interface RoutedRequestsParts {
   readonly links: PeerLinks;
   readonly routes: CallRoutes;
+  /** Routes to hubs of other sites; undefined if this hub has no site. */
+  readonly sites?: SiteRoutes | undefined;
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
@@ -50,11 +54,10 @@ export class RoutedRequests {
   }
 
   /** Sends a request like `PeerLink.request`. Also rejects with NODE_UNAVAILABLE (no route) or NO_CAPABLE_NODE (route too long, loop). */
-  async send(request: RoutedRequest, options: RequestOptions): Promise<Uint8Array> {
-    const { links, routes } = this.#parts;
-    const { kind, target, visited } = request;
-    const hop = links.to(target) ? target : routes.nextHop(target);
-    const link = hop && links.to(hop);
+  async send(given: RoutedRequest, options: RequestOptions): Promise<Uint8Array> {
+    const request = this.#named(given);
+    const { kind, target, visited, site } = request;
+    const link = this.#linkTo(target) ?? (site === undefined ? undefined : await this.#linkToSite(site, visited, options.signal));
     if (!link) throw new AtmoError('NODE_UNAVAILABLE', `No route to ${target} is known at the moment`);
     const isLast = link.peer.id === target;
     if (!isLast && request.hopsLeft === 0) {
@@ -76,6 +79,31 @@ export class RoutedRequests {
     const known = this.#clockKnown(link, options.signal);
     if (known) await known;
     return link.request(kind, bodyOf(this.#timesOf(untilMs, link)), options);
+  }
+
+  #linkTo(target: HubId): PeerLink | undefined {
+    const { links, routes } = this.#parts;
+    const hop = links.to(target) ? target : routes.nextHop(target);
+    return hop && links.to(hop);
+  }
+
+  /** Returns the link to a hub that leads to another site. Connects to a border member of that site if necessary. */
+  async #linkToSite(site: string, visited: readonly HubId[], signal: AbortSignal): Promise<PeerLink | undefined> {
+    const { links, sites } = this.#parts;
+    for (const hop of sites?.hopsTo(site) ?? []) {
+      if (visited.includes(hop)) continue;
+      if (!links.to(hop)) await sites?.connect(hop, signal);
+      const link = links.to(hop);
+      if (link) return link;
+    }
+    return undefined;
+  }
+
+  /** Adds the site of the target and the certificate of this hub to a request of this hub for another site. */
+  #named(request: RoutedRequest): RoutedRequest {
+    const { sites } = this.#parts;
+    const site = request.visited.length > 1 ? undefined : sites?.siteOf(request.target);
+    return site === undefined || !sites ? request : { ...request, site, certificate: sites.certificate() };
   }
 
   /** Waits for the first ping of a hub that reads deadlines, if its clock is unknown. Rejects with NODE_UNAVAILABLE after an abort. */
@@ -116,8 +144,14 @@ function routingError(error: AtmoError, { target, via }: { readonly target: HubI
   return new AtmoError('NODE_UNAVAILABLE', message, details, { cause: error });
 }
 
-function bodyOf({ signed, params, hopsLeft, visited }: RoutedRequest, times: RequestTimes): Uint8Array {
-  return forwardedRequestCodec.encode({ signed, ...(params !== undefined && { params }), ...times, hopsLeft, visited: [...visited] });
+function bodyOf({ signed, params, hopsLeft, visited, certificate, site }: RoutedRequest, times: RequestTimes): Uint8Array {
+  return forwardedRequestCodec.encode({
+    signed,
+    ...present({ params, certificate, site }),
+    ...times,
+    hopsLeft,
+    visited: [...visited],
+  });
 }
 
 /** The id and key with which this hub signs. */
@@ -137,6 +171,23 @@ export interface MemberKey {
 /** Port: the keys of the mesh members. A member with an expired or revoked certificate has no key. */
 export interface MemberKeys {
   keyOf(id: HubId): MemberKey | undefined;
+  /**
+   * Verifies the certificate of a hub of another site, which has then a key. Throws PERMISSION_DENIED or VALIDATION_ERROR if the certificate
+   * is not valid now. Absent if this hub has no site: it then knows all members.
+   */
+  admit?(certificate: CertificateChain): { readonly hubId: HubId };
+}
+
+/** Port: routes to the hubs of other sites. */
+export interface SiteRoutes {
+  /** Returns the site of a hub that is known to be of another site. */
+  siteOf(target: HubId): string | undefined;
+  /** Returns the hubs that lead to another site, best first. This hub may have to connect to them first. */
+  hopsTo(site: string): readonly HubId[];
+  /** Connects to a hub. Never rejects. */
+  connect(id: HubId, signal: AbortSignal): Promise<void>;
+  /** Returns the certificate of this hub. */
+  certificate(): CertificateChain;
 }
 
 /** Port: routes to other hubs. */

@@ -11,7 +11,7 @@ import { CallLedger, CallServer, type LedgerRecord, ledgerEntry } from './call-s
 import type { DropSink, IncomingRequest, PeerLinks } from './peer-link.ts';
 import { type OpenedRequest, RequestGuard } from './request-guard.ts';
 import { RequestRelay } from './request-relay.ts';
-import { type CallRoutes, type MemberKeys, RoutedRequests, type SigningHub } from './routed-requests.ts';
+import { type CallRoutes, type MemberKeys, RoutedRequests, type SigningHub, type SiteRoutes } from './routed-requests.ts';
 import { AnswerSigner } from './signed-answers.ts';
 import { SubscriptionServer } from './subscription-server.ts';
 
@@ -21,6 +21,8 @@ interface RpcEndpointCollaborators {
   readonly epoch: () => number;
   readonly links: PeerLinks;
   readonly routes: CallRoutes;
+  /** Routes to hubs of other sites; undefined if this hub has no site. */
+  readonly sites?: SiteRoutes | undefined;
   readonly members: MemberKeys;
   /** Turns the tokens of requests into principals. */
   readonly authority: Pick<TokenAuthority, 'principalOf'>;

@@ -20,19 +20,23 @@ const RESULTS: Readonly<Record<GossipVerdict, TopicValidatorResult>> = {
 export class Libp2pGossip {
   readonly #self: HubId;
   readonly #refusals: RefusalCounter;
+  readonly #topic: string;
   #pubsub: GossipSub | undefined;
   #validate: Validator | undefined;
 
-  constructor(self: HubId, refusals: RefusalCounter) {
+  constructor(self: HubId, refusals: RefusalCounter, site: string | undefined) {
     this.#self = self;
     this.#refusals = refusals;
+    this.#topic = gossipTopic(site);
   }
 
   /** Joins the topic. Before this, no message is received or sent. */
   join(pubsub: GossipSub): void {
     this.#pubsub = pubsub;
-    pubsub.topicValidators.set(GOSSIP_TOPIC, (peer, message) => this.#validateMessage(peer, message));
-    pubsub.subscribe(GOSSIP_TOPIC);
+    // Every hub subscribes to the topic without a site. This shows hubs of other sites that gossip works.
+    pubsub.topicValidators.set(GOSSIP_TOPIC, () => TopicValidatorResult.Ignore);
+    pubsub.topicValidators.set(this.#topic, (peer, message) => this.#validateMessage(peer, message));
+    for (const topic of new Set([GOSSIP_TOPIC, this.#topic])) pubsub.subscribe(topic);
   }
 
   onGossip(validate: Validator): void {
@@ -43,11 +47,11 @@ export class Libp2pGossip {
     if (message.length > MAX_GOSSIP_BYTES)
       throw new AtmoError('PAYLOAD_TOO_LARGE', `A gossip message of ${message.length} bytes is longer than ${MAX_GOSSIP_BYTES}`);
     const verdict = await (this.#validate?.(message, this.#self) ?? 'accept');
-    if (verdict === 'accept') await this.#pubsub?.publish(GOSSIP_TOPIC, message);
+    if (verdict === 'accept') await this.#pubsub?.publish(this.#topic, message);
     else this.#refusals.count('gossip_own_refused');
   }
 
-  /** Returns whether the peer has subscribed to the gossip topic. */
+  /** Returns whether the peer has subscribed to the topic to which the hubs of all sites subscribe. */
   receivesGossip(peer: PeerId): boolean {
     return this.#pubsub?.getSubscribers(GOSSIP_TOPIC).some((other) => other.equals(peer)) ?? false;
   }
@@ -64,8 +68,13 @@ export class Libp2pGossip {
   }
 }
 
-/** The only gossip topic of the mesh. */
+/** The gossip topic of a mesh without sites. */
 export const GOSSIP_TOPIC = '/atmosphere-edge/gossip/1';
+
+/** Returns the topic of a site's gossip. Messages of a topic reach only hubs that subscribe to it. */
+function gossipTopic(site: string | undefined): string {
+  return site === undefined ? GOSSIP_TOPIC : `${GOSSIP_TOPIC}/${site}`;
+}
 /** Longest RPC of gossipsub in bytes. It holds a few announcements and gossipsub's own control messages. */
 const MAX_RPC_BYTES = 65_536;
 
@@ -91,7 +100,7 @@ const TOPIC_SCORE: TopicScoreParams = {
   invalidMessageDeliveriesDecay: 0.9,
 };
 
-const SETTINGS: Partial<GossipsubOpts> = {
+const settings = (topics: readonly string[]): Partial<GossipsubOpts> => ({
   // gossipsub adds no signature. Each announcement has the signature of its origin, which stays valid when hubs forward it.
   globalSignaturePolicy: StrictNoSign,
   msgIdFn: (message) => createHash('sha256').update(message.data).digest(),
@@ -101,7 +110,7 @@ const SETTINGS: Partial<GossipsubOpts> = {
   emitSelf: false,
   doPX: false,
   tagMeshPeers: false,
-  allowedTopics: [GOSSIP_TOPIC],
+  allowedTopics: [...topics],
   maxInboundDataLength: MAX_RPC_BYTES,
   maxOutboundBufferSize: 1_048_576,
   D: 4,
@@ -114,9 +123,10 @@ const SETTINGS: Partial<GossipsubOpts> = {
     // Zero. The default would lower the score of members that share an address, for example behind a NAT router.
     IPColocationFactorWeight: 0,
     retainScore: 600_000,
-    topics: { [GOSSIP_TOPIC]: TOPIC_SCORE },
+    topics: Object.fromEntries(topics.map((topic) => [topic, TOPIC_SCORE])),
   },
-};
+});
 
 /** Returns gossipsub (specification v1.2) with the settings of the mesh. docs/decisions explains them with measurements. */
-export const meshGossipsub = (): ReturnType<typeof gossipsub> => gossipsub(SETTINGS);
+export const meshGossipsub = (site: string | undefined): ReturnType<typeof gossipsub> =>
+  gossipsub(settings([...new Set([GOSSIP_TOPIC, gossipTopic(site)])]));

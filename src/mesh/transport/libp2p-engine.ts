@@ -41,6 +41,8 @@ export interface Libp2pEngineOptions {
   /** Secret of 32 bytes that all members share. */
   readonly preSharedKey?: Uint8Array;
   readonly maxConnections?: number;
+  /** Site of the hub, whose gossip reaches only hubs of this site. */
+  readonly site?: string | undefined;
   readonly inboundLimits?: InboundLimits;
   readonly clock?: Clock;
 }
@@ -72,7 +74,7 @@ export class Libp2pEngine implements MeshEngine {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#table = new PeerTable(this.#clock, options.maxConnections ?? DEFAULT_MAX_CONNECTIONS);
-    this.#gossip = new Libp2pGossip(this.id, this.#refusals);
+    this.#gossip = new Libp2pGossip(this.id, this.#refusals, options.site);
     this.#gossipWatch = new SilentGossipWatch(this.#clock, {
       connections: () => this.#table.connections(),
       receivesGossip: ({ remotePeer }) => this.#gossip.receivesGossip(remotePeer),
@@ -92,6 +94,7 @@ export class Libp2pEngine implements MeshEngine {
       attempts: this.#attempts,
       policy: { self: this.id, slots: this.#table, refusals: this.#refusals, clock: this.#clock },
       preSharedKey: this.#options.preSharedKey,
+      site: this.#options.site,
     });
     node.addEventListener('connection:open', ({ detail }) => this.#opened(detail));
     node.addEventListener('connection:close', ({ detail }) => this.#closed(detail));

@@ -39,13 +39,14 @@ interface Libp2pNodeOptions {
   readonly policy: AdmissionPolicy;
   /** Secret of 32 bytes that all members share. */
   readonly preSharedKey?: Uint8Array | undefined;
+  readonly site?: string | undefined;
 }
 
 /** A libp2p node; the engine passes its sockets to `upgrader`. */
 export type Libp2pNode = Libp2p<{ pubsub: GossipSub; sockets: { readonly upgrader: Upgrader } }>;
 
 /** Creates a libp2p node without starting it. The node never listens, dials, discovers or pings by itself. */
-export async function createNode({ privateKey, attempts, policy, preSharedKey }: Libp2pNodeOptions): Promise<Libp2pNode> {
+export async function createNode({ privateKey, attempts, policy, preSharedKey, site }: Libp2pNodeOptions): Promise<Libp2pNode> {
   return await createLibp2p({
     start: false,
     privateKey,
@@ -65,7 +66,7 @@ export async function createNode({ privateKey, attempts, policy, preSharedKey }:
     },
     services: {
       identify: identify({ maxObservedAddresses: 1 }),
-      pubsub: meshGossipsub(),
+      pubsub: meshGossipsub(site),
       sockets: ({ upgrader }: { upgrader: Upgrader }) => ({ upgrader }),
     },
   });

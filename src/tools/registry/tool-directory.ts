@@ -62,11 +62,11 @@ export class ToolDirectory {
   }
 
   /** Waits until the tools of other hubs are loaded, but at most a few seconds. Returns undefined if no wait is needed. */
-  awaitComplete(name?: string, options: RemoteResolveOptions = {}): Promise<void> | undefined {
+  awaitComplete(name?: string, options: RemoteResolveOptions = {}, searched: SearchedTools = {}): Promise<void> | undefined {
     const { onlyNodes } = options;
     if (onlyNodes?.every((node) => this.#hubs.isSelf(node))) return undefined;
     const isOwn = name !== undefined && this.#mayRunHere(onlyNodes) && this.#parts.registry.find(name, options) !== undefined;
-    return isOwn ? undefined : this.#parts.remote.awaitComplete(onlyNodes);
+    return isOwn ? undefined : this.#parts.remote.awaitComplete(onlyNodes, name === undefined ? searched : { name });
   }
 
   get(id: string): RegisteredTool | undefined {
@@ -175,6 +175,16 @@ export interface RemoteResolveOptions extends ResolveOptions {
   readonly onlyNodes?: readonly string[];
 }
 
+/** What somebody looks for. If the mesh has sites, those that may have it are asked. */
+export interface SearchedTools {
+  /** Name of a tool. */
+  readonly name?: string;
+  /** Sentence of a search. */
+  readonly sentence?: string;
+  /** Type of a capability. */
+  readonly capability?: string;
+}
+
 /**
  * Port: the tools of other hubs. `RegisteredTool.hubs` returns the hubs that can run a tool. If several hubs have tools of the same name,
  * these are one tool if their definitions are equal and they belong to no device. Otherwise they are different tools.
@@ -188,8 +198,11 @@ export interface RemoteTools {
   departedHubs(name: string, options: RemoteResolveOptions): readonly { readonly id: HubId; readonly name: string }[];
   /** Returns the hubs whose tools are not loaded completely. A tool that was not found may be on one of them. */
   incompleteHubs(onlyNodes?: readonly string[]): readonly { readonly id: HubId; readonly name: string }[];
-  /** Waits until `incompleteHubs` returns an empty list, but at most a few seconds. Returns undefined if the list is already empty. */
-  awaitComplete(onlyNodes?: readonly string[]): Promise<void> | undefined;
+  /**
+   * Waits until the sites that may have the searched tools have answered and `incompleteHubs` returns an empty list, but at most some
+   * seconds. Returns undefined if there is nothing to wait for.
+   */
+  awaitComplete(onlyNodes?: readonly string[], searched?: SearchedTools): Promise<void> | undefined;
   modelName(tool: RegisteredTool): string;
   /** Returns the hubs that have a tool with this id, whether or not its definition is the same. */
   hubsWith(toolId: string): readonly HubId[];

@@ -5,6 +5,7 @@ import type { MeshQuery, ResponseContent, ToolInvoke, ToolResponse } from '../..
 import type { Frame, HandshakeMessage } from '../../../src/codec/messages/connection.ts';
 import type { CertificateClaims, Invite, memberRevocationCodec } from '../../../src/codec/messages/membership.ts';
 import type { SessionCall } from '../../../src/codec/messages/session-call.ts';
+import type { SiteSummary } from '../../../src/codec/messages/site.ts';
 import type { HubId } from '../../../src/core/ids.ts';
 
 /** The key of RFC 8032 §7.1, test 1: everybody can make the same signatures. */
@@ -246,4 +247,22 @@ export const QUERIES: readonly MeshQuery[] = [
   { kind: 'call_status', ...HEAD, requestId: 'req-uuid-122' },
   { kind: 'subscribe', ...HEAD, types: ['device.changed', 'sensor.reading'] },
   { kind: 'subscribe', ...HEAD, types: ['sensor.reading'], subjects: ['hall-sensor/temperature'] },
+];
+
+export const SUMMARIES: readonly SiteSummary[] = [
+  {
+    site: 'garage',
+    hubId: HUB,
+    epoch: 3,
+    sequence: 2,
+    timeMs: AT_MS,
+    ttlSeconds: 7_200,
+    certificate: CHAIN,
+    borders: [
+      { id: HUB, addresses: ['192.168.1.20:8082'] },
+      { id: OTHER_HUB, addresses: [] },
+    ],
+    hubs: 20,
+    filter: { hashes: 7, bits: Uint8Array.of(1, 2, 4, 8, 16, 32, 64, 128) },
+  },
 ];

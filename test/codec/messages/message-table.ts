@@ -1,6 +1,7 @@
 import type { SignedCodec } from '../../../src/codec/message-schema.ts';
 import { openAnnouncement, signAnnouncement } from '../../../src/codec/messages/announcement.ts';
 import {
+  type ForwardedRequest,
   forwardedRequestCodec,
   meshQueryCodec,
   openToolInvoke,
@@ -28,6 +29,13 @@ import {
   type SessionCall,
 } from '../../../src/codec/messages/session-call.ts';
 import {
+  lookupAnswerCodec,
+  lookupRequestCodec,
+  siteSummaryCodec,
+  summaryAnswerCodec,
+  summaryRequestCodec,
+} from '../../../src/codec/messages/site.ts';
+import {
   blobRequestCodec,
   decodeBlobAnswer,
   encodeBlobAnswer,
@@ -36,6 +44,7 @@ import {
   syncAnswerCodec,
   syncRequestCodec,
 } from '../../../src/codec/messages/sync.ts';
+import { present } from '../../../src/core/json.ts';
 import {
   ANNOUNCEMENTS,
   CLAIMS,
@@ -52,6 +61,7 @@ import {
   REVOCATIONS,
   SESSION_ANSWERS,
   SESSION_CALLS,
+  SUMMARIES,
   WITH_PICTURE,
 } from './message-samples.ts';
 
@@ -64,9 +74,12 @@ export interface MessageKind {
   readonly samples: readonly unknown[];
 }
 
-const FORWARDED: readonly (ToolInvoke & { readonly deadlineMs?: number })[] = [
+type OnTheWay = Pick<ForwardedRequest, 'deadlineMs' | 'certificate' | 'site'>;
+
+const FORWARDED: readonly (ToolInvoke & OnTheWay)[] = [
   ...INVOKES,
   ...INVOKES.slice(1, 2).map((invoke) => ({ ...invoke, deadlineMs: 86_429_000 })),
+  ...INVOKES.slice(1, 2).map((invoke) => ({ ...invoke, certificate: [Uint8Array.of(1, 2, 3)], site: 'garage' })),
 ];
 
 const INVITE_PREFIX = 'atmo-join1.';
@@ -132,18 +145,18 @@ export const MESSAGE_KINDS: readonly MessageKind[] = [
   kind(
     'forwarded-request',
     {
-      encode: ({ deadlineMs, ...invoke }) =>
+      encode: ({ deadlineMs, certificate, site, ...invoke }) =>
         forwardedRequestCodec.encode({
           ...signToolInvoke(invoke, KEY, WITH_PICTURE),
           remainingMs: 29_000,
           hopsLeft: 1,
           visited: [HUB],
-          ...(deadlineMs !== undefined && { deadlineMs }),
+          ...present({ deadlineMs, certificate, site }),
         }),
       decode: (bytes) => {
         const forwarded = forwardedRequestCodec.decode(bytes);
-        const { deadlineMs } = forwarded;
-        return { ...openToolInvoke(forwarded, keyOf), ...(deadlineMs !== undefined && { deadlineMs }) };
+        const { deadlineMs, certificate, site } = forwarded;
+        return { ...openToolInvoke(forwarded, keyOf), ...present({ deadlineMs, certificate, site }) };
       },
     },
     FORWARDED,
@@ -171,4 +184,18 @@ export const MESSAGE_KINDS: readonly MessageKind[] = [
     { encode: (event) => subscribedEventCodec.encode({ event }), decode: (bytes) => subscribedEventCodec.decode(bytes).event },
     [{ event: { specversion: '1.0', id: '1', type: 'sensor.reading', data: { value: 21.5 } } }],
   ),
+  kind('site-summary', signed(siteSummaryCodec), SUMMARIES),
+  kind('summary-request', summaryRequestCodec, [
+    { site: 'garage', digest: '0102030405060708', offered: [], wanted: [] },
+    { site: 'garage', digest: '0102030405060708', offered: ['1112131415161718'], wanted: ['2122232425262728'], known: [] },
+  ]),
+  kind('summary-answer', summaryAnswerCodec, [
+    { site: 'garage', digest: '0102030405060708', summaries: [] },
+    { site: 'garage', digest: '0102030405060708', summaries: [Uint8Array.of(0x84)] },
+  ]),
+  kind('site-lookup', lookupRequestCodec, [{ site: 'garage', words: ['hall_lamp_turn_on'], hopsLeft: 8 }]),
+  kind('site-lookup-answer', lookupAnswerCodec, [
+    { envelopes: [], blobs: [] },
+    { envelopes: [Uint8Array.of(0x84)], blobs: [Uint8Array.of(1)] },
+  ]),
 ];

@@ -1,7 +1,8 @@
 import { decode as decodeByCborg } from 'cborg';
 import { decodeCbor, encodeCbor } from '../../../src/codec/cbor.ts';
-import { unverifiedPayload, verifySign1 } from '../../../src/codec/cose-sign1.ts';
+import { signSign1, unverifiedPayload, verifySign1 } from '../../../src/codec/cose-sign1.ts';
 import { parseJson } from '../../../src/codec/message-json.ts';
+import { MAX_SUMMARY_BYTES, siteSummaryCodec } from '../../../src/codec/messages/site.ts';
 import {
   type DnsMessage,
   type DnsRecord,
@@ -10,10 +11,12 @@ import {
   isPlainName,
 } from '../../../src/mesh/discovery/dns-message.ts';
 import { parseRemoteEvent } from '../../../src/mesh/rpc/remote-events.ts';
+import { SummaryStore } from '../../../src/mesh/sites/summary-store.ts';
 import { parseHostPort } from '../../../src/mesh/transport/mesh-engine.ts';
 import { accepts } from '../../codec/messages/hostile-messages.ts';
-import { PUBLIC_KEY } from '../../codec/messages/message-samples.ts';
+import { HUB, KEY, PUBLIC_KEY, SUMMARIES } from '../../codec/messages/message-samples.ts';
 import { MESSAGE_KINDS } from '../../codec/messages/message-table.ts';
+import { ManualClock } from '../../manual-clock.ts';
 import { bytesTarget, requireSame, type Target, textTarget, unlessRefused } from '../target.ts';
 
 const fromHex = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, 'hex'));
@@ -40,6 +43,19 @@ function checkSigned(input: Uint8Array): void {
   const payload = unlessRefused(() => unverifiedPayload(input));
   const verified = unlessRefused(() => verifySign1(input, { keyOf: () => PUBLIC_KEY, externalAad }));
   if (verified !== undefined) requireSame(payload, verified, 'a verified payload is the one that was read before');
+}
+
+/** The input is what a border member has signed. */
+function checkSummary(input: Uint8Array): void {
+  const clock = new ManualClock(SUMMARIES[0]?.timeMs ?? 0);
+  const certificates = { admit: () => ({ hubId: HUB, publicKey: PUBLIC_KEY }) };
+  const time = { now: () => clock.now(), isTrusted: () => true };
+  const store = new SummaryStore({ site: 'home', certificates, isOfOwnSite: () => false, clock, time });
+  const signed = signSign1({ payload: input, key: KEY, externalAad: Buffer.from('atmosphere-edge site summary v1') });
+  if (typeof store.receive(signed) === 'string') return;
+  const [site = ''] = store.others().keys();
+  store.mayHave(site, 'lamp');
+  requireSame(store.envelopes(() => true, MAX_SUMMARY_BYTES).length, 1, 'what was accepted is passed on');
 }
 
 function checkDns(input: Uint8Array): void {
@@ -108,6 +124,10 @@ export const MESH_TARGETS: readonly Target[] = [
   bytesTarget('cose-sign1', 'codec/cose-sign1.ts', {
     run: checkSigned,
     seeds: [fromHex(`8443a10127a0430102035840${'00'.repeat(64)}`)],
+  }),
+  bytesTarget('site-summary', 'mesh/sites/summary-store.ts', {
+    run: checkSummary,
+    seeds: SUMMARIES.map((summary) => unverifiedPayload(siteSummaryCodec.sign(summary, KEY))),
   }),
   bytesTarget('dns', 'mesh/discovery/dns-message.ts', { run: checkDns, seeds: DNS_SEEDS, maxBytes: 9_100 }),
   textTarget('canonical-json', 'codec/message-json.ts', {

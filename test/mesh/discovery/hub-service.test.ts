@@ -17,7 +17,7 @@ test('a hub tells the network its id, a tag of its mesh, and nothing else', () =
 });
 
 test('a hub of the same mesh is recognised, with whom to expect at its addresses', () => {
-  expect(hubSighting(announced, 'mesh-0011')).toEqual({
+  expect(hubSighting(announced, { meshId: 'mesh-0011' })).toEqual({
     id,
     addresses: [
       { host: '10.0.0.1', port: 8082, expect: id },
@@ -27,9 +27,20 @@ test('a hub of the same mesh is recognised, with whom to expect at its addresses
 });
 
 test('hubs of other meshes, of later versions and under false names are not', () => {
-  expect(hubSighting(announced, 'mesh-0022')).toBeUndefined();
-  expect(hubSighting({ ...announced, txt: { ...announced.txt, v: '2' } }, 'mesh-0011')).toBeUndefined();
-  expect(hubSighting({ ...announced, name: 'hub-ffffffffffffffff' }, 'mesh-0011')).toBeUndefined();
-  expect(hubSighting({ ...announced, name: 'printer' }, 'mesh-0011')).toBeUndefined();
-  expect(hubSighting({ ...announced, txt: {} }, 'mesh-0011')).toBeUndefined();
+  expect(hubSighting(announced, { meshId: 'mesh-0022' })).toBeUndefined();
+  expect(hubSighting({ ...announced, txt: { ...announced.txt, v: '2' } }, { meshId: 'mesh-0011' })).toBeUndefined();
+  expect(hubSighting({ ...announced, name: 'hub-ffffffffffffffff' }, { meshId: 'mesh-0011' })).toBeUndefined();
+  expect(hubSighting({ ...announced, name: 'printer' }, { meshId: 'mesh-0011' })).toBeUndefined();
+  expect(hubSighting({ ...announced, txt: {} }, { meshId: 'mesh-0011' })).toBeUndefined();
+});
+
+test('a hub with a site recognises those of its site, and no name of a site is in the network', () => {
+  const sited = hubService({ id, port: 8082, meshId: 'mesh-0011', site: 'garage' });
+  const seen = { ...announced, txt: sited.txt };
+  expect(JSON.stringify(sited)).not.toContain('garage');
+  expect(hubSighting(seen, { meshId: 'mesh-0011', sites: { site: 'garage' } })).toBeDefined();
+  expect(hubSighting(seen, { meshId: 'mesh-0011', sites: { site: 'attic' } })).toBeUndefined();
+  expect(hubSighting(announced, { meshId: 'mesh-0011', sites: { site: 'garage' } })).toBeUndefined();
+  // A guest that joins, and a hub without a site, see all.
+  expect(hubSighting(seen, { meshId: 'mesh-0011' })).toBeDefined();
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { HubId } from '../../../src/core/ids.ts';
-import { selectNeighbours } from '../../../src/mesh/discovery/connection-manager.ts';
+import { selectNeighbours } from '../../../src/mesh/discovery/neighbour-choice.ts';
 
 const hub = (number: number) => `hub-${number.toString(16).padStart(16, '0')}` as HubId;
 const mesh = (size: number, seed = 0) => Array.from({ length: size }, (_, index) => hub(seed * 100_000 + index));
