@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { stateDigest } from '../../../src/codec/messages/announced-state.ts';
 import { NO_DEVICES } from '../../../src/core/devices/device-directory.ts';
 import { ownState } from '../../../src/mesh/gossip/own-state.ts';
 import { unconfigured } from '../../../src/tools/definition/tool-definition.ts';
@@ -46,20 +47,31 @@ test('bounds of capabilities and the lack of a network travel with what the hous
   const types = (isOnline: boolean) => ownState({ ...parts, isOnline: () => isOnline }, options).state.capabilities.map(({ type }) => type);
   expect(ownState(parts, options).state.capabilities[0]).toEqual({ type: 'vision', description: 'Looks', constraints });
   expect([types(true), types(false)]).toEqual([
-    ['vision', 'gpu', 'wire:bytes', 'wire:waiting', 'wire:deadline'],
-    ['vision', 'gpu', 'wire:bytes', 'wire:waiting', 'wire:deadline', 'wire:offline'],
+    ['vision', 'gpu', 'wire:bytes', 'wire:waiting', 'wire:deadline', 'wire:session'],
+    ['vision', 'gpu', 'wire:bytes', 'wire:waiting', 'wire:deadline', 'wire:session', 'wire:offline'],
   ]);
 });
 
 test('features come after capabilities, which tools name by their index', () => {
   const registry = new ToolRegistry({ validator: new SchemaValidator() });
   registry.register(makeTool({ requires: { capabilities: ['vision'] } }));
-  const capabilities = () => Array.from({ length: 40 }, (_, index) => ({ type: index === 28 ? 'vision' : `c${index}`, description: 'x' }));
+  const capabilities = () => Array.from({ length: 40 }, (_, index) => ({ type: index === 27 ? 'vision' : `c${index}`, description: 'x' }));
   const parts = { registry, devices: NO_DEVICES, capabilities, isOnline: () => true, links: () => [], addresses: () => [] };
   const { state } = ownState(parts, { name: 'cellar', version: '1.0.0', announcesDevices: true });
   expect([state.capabilities.length, state.capabilities.at(-1), state.tools[0]?.capability]).toEqual([
     32,
-    { type: 'wire:deadline', description: '' },
-    28,
+    { type: 'wire:session', description: '' },
+    27,
   ]);
+});
+
+test('a site is the last capability, and without one a hub announces what it announced before', () => {
+  const registry = new ToolRegistry({ validator: new SchemaValidator() });
+  const parts = { registry, devices: NO_DEVICES, capabilities: () => [], isOnline: () => true, links: () => [], addresses: () => [] };
+  const options = { name: 'cellar', version: '1.0.0', announcesDevices: true };
+  const lastOf = (more: object) => ownState(parts, { ...options, ...more }).state.capabilities.at(-1);
+  expect(lastOf({ site: 'north' })).toEqual({ type: 'wire:site', description: 'north' });
+  expect(lastOf({ site: 'north', isRelay: false })).toEqual({ type: 'wire:site', description: 'north', constraints: { relays: false } });
+  const digests = [{}, { site: undefined }, { isRelay: false }].map((more) => stateDigest(ownState(parts, { ...options, ...more }).state));
+  expect(new Set(digests).size).toBe(1);
 });
