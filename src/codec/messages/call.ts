@@ -22,8 +22,7 @@ import {
   type ValuePath,
   variants,
 } from '../message-schema.ts';
-import { CERTIFICATE_CHAIN } from './membership.ts';
-import { SITE } from './site.ts';
+import { CERTIFICATE_CHAIN, SITE } from './membership.ts';
 
 const MAX_TOKEN_BYTES = 2_048;
 

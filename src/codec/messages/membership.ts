@@ -21,6 +21,11 @@ import {
   type WireType,
 } from '../message-schema.ts';
 
+/** Form of a site's name: a DNS label in lower case (RFC 1123 2.1). */
+export const SITE_PATTERN = '^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$';
+/** Wire type of a site's name. */
+export const SITE: ReturnType<typeof text> = text({ max: 63, pattern: new RegExp(SITE_PATTERN) });
+
 /** Wire type of a time in whole seconds since 1970. */
 const SECONDS = uint({ max: 253_402_300_799 });
 /** Wire type of a hub or mesh id as text, as CWT requires for issuers and subjects (RFC 8392 §3.1.1). */

@@ -15,12 +15,7 @@ import {
   type ValueOf,
 } from '../message-schema.ts';
 import { MAX_ANNOUNCEMENT_BYTES } from './announcement.ts';
-import { CERTIFICATE_CHAIN } from './membership.ts';
-
-/** Form of a site's name: a DNS label in lower case (RFC 1123 2.1). */
-export const SITE_PATTERN = '^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$';
-/** Wire type of a site's name. */
-export const SITE: ReturnType<typeof text> = text({ max: 63, pattern: new RegExp(SITE_PATTERN) });
+import { CERTIFICATE_CHAIN, SITE } from './membership.ts';
 
 /** Maximum length of a signed site summary in bytes. */
 export const MAX_SUMMARY_BYTES = 4_096;

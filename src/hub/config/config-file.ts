@@ -1,4 +1,4 @@
-import { SITE_PATTERN } from '../../codec/messages/site.ts';
+import { SITE_PATTERN } from '../../codec/messages/membership.ts';
 import { CONNECTORS_SECTION } from '../../connectors/connectors-config.ts';
 import { LONGEST_WAIT_MS } from '../../core/auth/approvals.ts';
 import { type FileValue, section } from '../../core/config/config-section.ts';
