@@ -1,8 +1,8 @@
 import { sha256Hex } from '../codec/hashes.ts';
-import { MAX_IDEMPOTENCY_KEY_BYTES } from '../codec/messages/call.ts';
 import { rootAgentOf } from '../core/auth/principal.ts';
 import type { Clock } from '../core/clock.ts';
 import { AtmoError } from '../core/errors.ts';
+import { MAX_IDEMPOTENCY_KEY_BYTES } from '../core/ids.ts';
 import { isJsonObject, type JsonObject } from '../core/json.ts';
 import type { KeyValueStore } from '../core/storage/key-value-store.ts';
 

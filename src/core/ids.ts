@@ -29,3 +29,6 @@ export function slug(text: string, separator: '_' | '-'): string {
     .replace(/[^a-z0-9]+/g, separator)
     .replace(/^[_-]+|[_-]+$/g, '');
 }
+
+/** Maximum length of an idempotency key in bytes of UTF-8. It is the same for a call of this hub and for one that goes to another hub. */
+export const MAX_IDEMPOTENCY_KEY_BYTES = 256;

@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { type ErrorBody, isErrorCode } from '../../core/errors.ts';
+import { MAX_IDEMPOTENCY_KEY_BYTES } from '../../core/ids.ts';
 import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '../../core/json.ts';
 import { blake3Hex, sha256Hex } from '../hashes.ts';
 import { joinedJson, jsonObject, jsonPieces, MAX_BYTE_STRINGS, parseJson, parseJsonObject, writtenJson } from '../message-json.ts';
@@ -28,9 +29,6 @@ const MAX_TOKEN_BYTES = 2_048;
 
 /** Maximum length of a call's parameters in bytes of JSON text, if the call goes to another hub. */
 export const MAX_FORWARDED_PARAMS = 1_048_576;
-
-/** Maximum length of an idempotency key in bytes of UTF-8. It is the same for a call of this hub and for one that goes to another hub. */
-export const MAX_IDEMPOTENCY_KEY_BYTES = 256;
 
 /** Wire type of an id that a hub creates for a request, response, session or trace. */
 export const CALL_ID = text({ max: 128 });
