@@ -100,7 +100,7 @@ export async function openNotices(
   for (const tool of tools) registry.register(tool);
   notices.load();
   const isKnown = (name: string) => people.find(name) !== undefined || storedPerson(store, name) !== undefined;
-  const removed = new RemovedPersons({ people, isKnown, stores: [notices, outbox, settings, questions, push] });
+  const removed = new RemovedPersons({ people, isKnown, stores: [outbox, notices, settings, questions, push] });
   for (const service of [outbox, messages, questions, removed]) await stack.start(service);
   return { notices, publisher, questions, outbox };
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import type { TrustedTime } from '../core/clock.ts';
 import type { HubContext } from '../core/context.ts';
 import { AtmoError, ERROR_CODES, toAtmoError } from '../core/errors.ts';
@@ -8,6 +8,8 @@ import type { Notice, NoticeKind, PeopleReach } from '../core/notices.ts';
 import type { PersonalStore } from './removed-persons.ts';
 
 const SPACE = 'notices.deliveries';
+/** A random text for each name of which a person was removed. It is in the ids of what the next person of that name gets. */
+const NAMESAKE_SPACE = 'notices.namesakes';
 /** Time for which a finished delivery can be read, in milliseconds. */
 const KEPT_MS = 86_400_000;
 const MAX_DELIVERIES = 2_000;
@@ -85,7 +87,7 @@ export class NoticeOutbox implements Service, PersonalStore {
 
   /** Stores the delivery of a notice to a person over a way. It is sent at `dueMs`. Throws STORAGE_FAILED if it cannot be stored. */
   add(notice: Notice, { person, way, dueMs, fallback = [] }: DeliveryPlan): void {
-    const id = deliveryId(notice.id, person, way);
+    const id = this.#idOf(notice.id, person, way);
     if (this.#deliveries.has(id)) return;
     const further = fallback.length > 0 && { fallback };
     const delivery: Delivery = { id, notice, person, way, state: 'due', dueMs, attempts: 0, ...further };
@@ -109,7 +111,12 @@ export class NoticeOutbox implements Service, PersonalStore {
     return [...this.#deliveries.values()].map(({ person }) => person);
   }
 
+  /**
+   * Also lets the next person of this name get messages with ids of their own, so that no receiver takes one about a subject that lasts for a
+   * repeat of what the removed person got.
+   */
   removePerson(name: string): void {
+    this.#collaborators.store.set(NAMESAKE_SPACE, name, randomBytes(16).toString('hex'));
     for (const { id, person } of [...this.#deliveries.values()]) {
       if (person !== name) continue;
       this.#deliveries.delete(id);
@@ -127,6 +134,13 @@ export class NoticeOutbox implements Service, PersonalStore {
     this.#cancelTimer();
     this.#stop.abort(new AtmoError('SHUTTING_DOWN', 'The hub is stopping'));
     await Promise.allSettled(this.#running);
+  }
+
+  /** Returns the id of a delivery, which depends only on the notice, the person and the way. Throws STORAGE_FAILED. */
+  #idOf(noticeId: string, person: string, way: string): string {
+    const draw = this.#collaborators.store.get(NAMESAKE_SPACE, person);
+    const facts = [noticeId, person, way, ...(draw === undefined ? [] : [draw])];
+    return createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 32);
   }
 
   #due(noticeId: string): readonly Delivery[] {
@@ -249,14 +263,6 @@ export class NoticeOutbox implements Service, PersonalStore {
     const finished = [...this.#deliveries.values()].filter(({ state }) => state !== 'due' && state !== 'sending');
     for (const { id } of finished.slice(0, Math.max(0, this.#deliveries.size - MAX_DELIVERIES))) this.#deliveries.delete(id);
   }
-}
-
-/** Returns the id of a delivery, which depends only on the notice, the person and the way. */
-function deliveryId(noticeId: string, person: string, way: string): string {
-  return createHash('sha256')
-    .update(JSON.stringify([noticeId, person, way]))
-    .digest('hex')
-    .slice(0, 32);
 }
 
 function readDelivery(value: Json): Delivery | undefined {

@@ -34,14 +34,16 @@ export class RemovedPersons implements Service {
   /** Also deletes what belongs to persons who were removed when this could not be done, such as at the start of the hub. */
   async start(): Promise<void> {
     const { people, isKnown, stores } = this.#collaborators;
-    this.#stop = people.onRemoved((name) => {
-      for (const store of stores) store.removePerson(name);
-    });
-    for (const store of stores)
-      for (const name of new Set(store.persons())) if (!isKnown(name)) attemptWrite(() => store.removePerson(name));
+    this.#stop = people.onRemoved((name) => this.#remove(name));
+    const names = new Set(stores.flatMap((store) => [...store.persons()]));
+    for (const name of names) if (!isKnown(name)) attemptWrite(() => this.#remove(name));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop();
+  }
+
+  #remove(name: string): void {
+    for (const store of this.#collaborators.stores) store.removePerson(name);
   }
 }

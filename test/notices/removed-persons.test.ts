@@ -5,7 +5,7 @@ import { RemovedPersons } from '../../src/notices/removed-persons.ts';
 import { en } from '../../src/notices/texts/en.ts';
 import { ManualClock } from '../manual-clock.ts';
 import { MemoryKeyValueStore } from '../memory-key-value-store.ts';
-import { aboutDevice, household, reachFake } from './notices-fixture.ts';
+import { aboutDevice, household, reachFake, type Sent } from './notices-fixture.ts';
 
 const LEAK = aboutDevice('leak', 'Cellar');
 const BATTERY = aboutDevice('battery', 'Door');
@@ -24,7 +24,7 @@ async function home(store = new MemoryKeyValueStore(new ManualClock()), persons 
     listeners.add(listener);
     return () => listeners.delete(listener);
   };
-  const stores = [parts.notices, parts.outbox, parts.settings, questions];
+  const stores = [parts.outbox, parts.notices, parts.settings, questions];
   const removed = new RemovedPersons({ people: { onRemoved }, isKnown: (name) => persons.includes(name), stores });
   await removed.start();
   const remove = (name: string) => {
@@ -75,6 +75,41 @@ test('a new person of the name is told of what lasts, as anybody who joins', asy
   await pass(120_000);
   expect(notices.recent('bob').map(({ kind, isRead }) => [kind, isRead])).toEqual([['leak', false]]);
   expect(sent.filter(({ recipient }) => recipient === 'bob')).toMatchObject([{ kind: 'leak', title: en.leak.title }]);
+});
+
+/** The ids of the messages that bob got. */
+const idsOfBob = (sent: readonly Sent[]) => sent.filter(({ recipient }) => recipient === 'bob').map(({ id }) => id);
+
+test('a new person of the name is told once, by messages that no receiver takes for a repeat', async () => {
+  const first = await home();
+  first.phone.isOpen = true;
+  first.publisher.begin(LEAK);
+  await first.pass(0);
+  first.remove('bob');
+  first.persons.push('bob');
+  first.publisher.begin(LEAK);
+  await first.pass(0);
+  const again = await home(first.store);
+  again.phone.isOpen = true;
+  again.publisher.begin(LEAK);
+  await again.pass(120_000);
+  const ids = [...idsOfBob(first.sent), ...idsOfBob(again.sent)];
+  expect([ids.length, new Set(ids).size]).toEqual([2, 2]);
+});
+
+test('so is one after a removal that the next start completed, also of a message that was sent long before', async () => {
+  const first = await home();
+  first.phone.isOpen = true;
+  first.publisher.begin(LEAK);
+  await first.pass(0);
+  for (const { key } of first.store.entries('notices.deliveries')) first.store.delete('notices.deliveries', key);
+  const after = await home(first.store, ['ann']);
+  after.phone.isOpen = true;
+  after.persons.push('bob');
+  after.publisher.begin(LEAK);
+  await after.pass(120_000);
+  const ids = [...idsOfBob(first.sent), ...idsOfBob(after.sent)];
+  expect([ids.length, new Set(ids).size]).toEqual([2, 2]);
 });
 
 test('what a removal left, because the hub ended in it, goes at the next start', async () => {

@@ -95,7 +95,9 @@ export class ToldNotices {
 
   #requireSameId(telling: Telling): void {
     const { machine, person, way, begunAt, title, text, id } = telling;
-    const key = `${machine} ${JSON.stringify([person, way, begunAt, title, text])}`;
+    // Who is added after a removal is another person, whose messages have ids of their own.
+    const namesakes = this.absences.filter((absence) => isOver(absence, telling)).length;
+    const key = `${machine} ${JSON.stringify([person, namesakes, way, begunAt, title, text])}`;
     const known = this.#ids.get(key) ?? id;
     this.#ids.set(key, known);
     if (known !== id) fail('a notice is repeated with the same id', telling, `it had the id ${known} before`);
@@ -129,6 +131,11 @@ function wasAbsent(
   telling: Telling,
 ): boolean {
   return machine === telling.machine && person === telling.person && fromMs < telling.sentMs && telling.sentMs < untilMs;
+}
+
+/** Returns whether a person was removed, and was or is being added again, before a message is sent. */
+function isOver({ machine, person, untilMs = Number.POSITIVE_INFINITY }: Absence, telling: Telling): boolean {
+  return machine === telling.machine && person === telling.person && untilMs <= telling.sentMs;
 }
 
 /** Returns whether a hub may send something again that it has sent before: it was not taken, or the hub ended before it could keep the outcome. */
