@@ -6,6 +6,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { availableParallelism, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import type { BenchFigure } from './bench/figure.ts';
 import { ROOT } from './bundle.ts';
@@ -93,7 +94,13 @@ function againInNetwork(): number {
 async function gate(): Promise<number> {
   if (!isInNetwork()) return againInNetwork();
   const { runGate } = await import('./bench/gate/gate.ts');
-  return runGate({ selfRuns: values.self === undefined ? undefined : Number(values.self), recordFile: values.record });
+  const { measure } = await import('./bench/gate/measure.ts');
+  const { gateBase, whyNoBase, buildBase, buildPresent } = await import('./bench/gate/base-program.ts');
+  const load = () => loadavg()[0] ?? 0;
+  return runGate(
+    { selfRuns: values.self === undefined ? undefined : Number(values.self), recordFile: values.record },
+    { gateBase, whyNoBase, buildBase, buildPresent, measure, load, processors: availableParallelism() },
+  );
 }
 
 async function main(): Promise<number> {

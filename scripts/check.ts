@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { gateBase } from './bench/gate/base-program.ts';
 import { capture } from './check/command.ts';
 import { gateOutcome } from './check/gate-outcome.ts';
 import { liveRuns } from './check/live-files.ts';
@@ -141,7 +142,7 @@ async function runNetworked(): Promise<readonly Outcome[]> {
 async function runGate(): Promise<Outcome> {
   const finished = await capture('node', ['scripts/bench.ts', '--gate']);
   console.log(`\ngate\n${finished.output.trimEnd()}`);
-  return gateOutcome(finished);
+  return gateOutcome(finished, gateBase());
 }
 
 async function tryFiles(files: readonly string[]): Promise<readonly Tried[]> {

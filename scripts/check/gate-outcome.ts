@@ -1,12 +1,18 @@
+import type { GateBase } from '../bench/gate/base-program.ts';
 import type { Finished } from './command.ts';
 import { failure, type Outcome, PASSED, skip } from './tally.ts';
 
-/** Exit status of a gate that this machine cannot run: without private networks, or without the commit to compare with. */
+/** Exit status of a gate that this machine cannot run or judge: without private networks, without the commit to compare with, or too busy. */
 const NOT_POSSIBLE = 77;
 
-/** The outcome of `npm run bench -- --gate`; what a machine cannot run is skipped with the reason that it gave. */
-export function gateOutcome({ status, output }: Finished): Outcome {
+/**
+ * The outcome of `npm run bench -- --gate`; what a machine cannot run is skipped with the reason that it gave. A gate that does not block never
+ * fails: if it was killed or ended with an error, it is skipped too.
+ */
+export function gateOutcome({ status, output }: Finished, { blocks }: Pick<GateBase, 'blocks'>): Outcome {
   const lastLine = output.trimEnd().split('\n').at(-1) ?? '';
+  if (status === 0) return PASSED;
   if (status === NOT_POSSIBLE) return skip(lastLine);
-  return status === 0 ? PASSED : failure(`gate, with status ${status}, the last line was: ${lastLine}`);
+  const note = `gate, with status ${status}, the last line was: ${lastLine}`;
+  return blocks ? failure(note) : skip(note);
 }

@@ -10,7 +10,7 @@ import { Workspace } from '../workspace.ts';
 import { LightHub, type MeshSide, meshSide } from './sides.ts';
 import { type Measurement, type Pair, REPEATS } from './verdict.ts';
 
-/** Odd numbers, whose median is one of the values. */
+/** Odd numbers, whose median is one of the values; so one of the two starts first once more than the other in a repeat. */
 const START_ROUNDS = 3;
 const CALL_ROUNDS = 9;
 const CALLS_A_ROUND = 10;
@@ -65,7 +65,7 @@ export async function measure(programs: Programs): Promise<readonly Measurement[
   return [...started, rest, ...(await calls(lights, meshes))];
 }
 
-/** Both hubs are restarted in each round, each first as often as the other; after the last round they run on. */
+/** Both hubs are restarted in each round, in the other order than in the round before; after the last round they run on. */
 async function startsAndMemory(lights: Both<LightHub>): Promise<readonly Measurement[]> {
   const [starts, memory]: [Pair[], Pair[]] = [[], []];
   for (let round = 0; round < REPEATS * START_ROUNDS; round++) {

@@ -1,6 +1,7 @@
 /** The hubs that the gate measures: for each of the two programs one with a light, and two that are a mesh of their own. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { AtmoError } from '../../../src/core/errors.ts';
 import { foundMesh, type LabMesh, untilComplete } from '../../../test/live/mesh/lab-mesh.ts';
 import type { MeshHub } from '../../../test/live/mesh/mesh-hub.ts';
 import type { LabHost } from '../../network-lab/lab-host.ts';
@@ -41,7 +42,7 @@ export class LightHub implements AsyncDisposable {
 
   /** While it runs. */
   get hub(): HubProgram {
-    if (!this.#hub) throw new Error(`The hub in ${this.#dir} does not run`);
+    if (!this.#hub) throw new AtmoError('INTERNAL_ERROR', `The hub in ${this.#dir} does not run`);
     return this.#hub;
   }
 
