@@ -41,7 +41,8 @@ interface OnDemandParts {
 
 /**
  * The Matter devices of a hub that has none: it loads matter.js, which takes about 60 MB, when a person commissions the first device, stores
- * credentials of a network, makes a group or opens a bridge. From then on everything goes to the opened source.
+ * credentials of a network, makes a group or opens a bridge, or lists updates while the folder for updates has an image. From then on
+ * everything goes to the opened source.
  */
 export class OnDemandMatter implements BridgingDeviceSource {
   readonly directory: DeviceDirectory;
@@ -49,9 +50,9 @@ export class OnDemandMatter implements BridgingDeviceSource {
   readonly administration: DeviceAdministration;
   readonly bridges: BridgeNodes;
   readonly #parts: OnDemandParts;
-  readonly #changes = new LateListeners<DeviceChange>();
-  readonly #reports = new LateListeners<AttributeReading>();
-  readonly #events = new LateListeners<DeviceEvent>();
+  readonly #changes = new DeferredListeners<DeviceChange>();
+  readonly #reports = new DeferredListeners<AttributeReading>();
+  readonly #events = new DeferredListeners<DeviceEvent>();
   #source: BridgingDeviceSource | undefined;
   #opening: Promise<BridgingDeviceSource> | undefined;
   #isEnded = false;
@@ -148,6 +149,11 @@ export class OnDemandMatter implements BridgingDeviceSource {
       if (administration) return administration;
       throw unknownDevice(device);
     };
+    const ofGroup = (group: number): DeviceAdministration => {
+      const administration = opened();
+      if (administration) return administration;
+      throw new AtmoError('NOT_FOUND', `There is no group ${group}; there are none`, { known: [] });
+    };
     const { updatesDir } = this.#parts;
     const hasImages = () => existsSync(updatesDir) && readdirSync(updatesDir).length > 0;
     return {
@@ -177,11 +183,10 @@ export class OnDemandMatter implements BridgingDeviceSource {
       update: async (device, options) => (await of(device)).update(device, options),
       groups: () => opened()?.groups() ?? [],
       createGroup: async (name, members, options) => (await loaded()).createGroup(name, members, options),
-      addGroupMember: async (group, member, options) => (await loaded()).addGroupMember(group, member, options),
-      removeGroupMember: async (group, member, options) => (await loaded()).removeGroupMember(group, member, options),
-      deleteGroup: async (group, options) => (await loaded()).deleteGroup(group, options),
-      invokeGroup: async (group, cluster, command, fields, options) =>
-        (await loaded()).invokeGroup(group, cluster, command, fields, options),
+      addGroupMember: async (group, member, options) => ofGroup(group).addGroupMember(group, member, options),
+      removeGroupMember: async (group, member, options) => ofGroup(group).removeGroupMember(group, member, options),
+      deleteGroup: async (group, options) => ofGroup(group).deleteGroup(group, options),
+      invokeGroup: async (group, cluster, command, fields, options) => ofGroup(group).invokeGroup(group, cluster, command, fields, options),
       accessControl: async (device, options) => (await of(device)).accessControl(device, options),
       setAccessControl: async (device, entries, options) => (await of(device)).setAccessControl(device, entries, options),
       bindings: async (device, endpoint, options) => (await of(device)).bindings(device, endpoint, options),
@@ -200,21 +205,21 @@ function unknownDevice(device: DeviceId | undefined): AtmoError {
   return new AtmoError('DEVICE_NOT_FOUND', `There is no device ${JSON.stringify(device ?? '')}: this hub has no Matter devices yet`);
 }
 
-/** Listeners of something that may begin later. */
-class LateListeners<Heard> {
-  readonly #listeners = new Set<(heard: Heard) => void>();
+/** Listeners of a source that may be opened later. */
+class DeferredListeners<Emitted> {
+  readonly #listeners = new Set<(emitted: Emitted) => void>();
   #stop: () => void = () => {};
 
-  add(listener: (heard: Heard) => void): () => void {
+  add(listener: (emitted: Emitted) => void): () => void {
     // Each subscription is its own, also if the same function is added twice.
-    const own = (heard: Heard) => listener(heard);
+    const own = (emitted: Emitted) => listener(emitted);
     this.#listeners.add(own);
     return () => this.#listeners.delete(own);
   }
 
-  attach(listen: (listener: (heard: Heard) => void) => () => void): void {
-    this.#stop = listen((heard) => {
-      for (const listener of [...this.#listeners]) listener(heard);
+  attach(listen: (listener: (emitted: Emitted) => void) => () => void): void {
+    this.#stop = listen((emitted) => {
+      for (const listener of [...this.#listeners]) listener(emitted);
     });
   }
 

@@ -24,7 +24,7 @@ afterEach(() => rmSync(dir, { recursive: true }));
 /** A source whose one device joins when it is commissioned; counts how often it was opened, started and disposed. */
 function setup({ fails = 0 } = {}) {
   const counts = { opened: 0, started: 0, disposed: 0 };
-  const heard: string[] = [];
+  const emitted: string[] = [];
   const open = async (): Promise<BridgingDeviceSource> => {
     counts.opened++;
     let listener: (change: DeviceChange) => void = () => {};
@@ -59,8 +59,8 @@ function setup({ fails = 0 } = {}) {
     return source as unknown as BridgingDeviceSource;
   };
   const matter = new OnDemandMatter({ logger: silentLogger, open, updatesDir: join(dir, 'updates') });
-  matter.directory.onChange(({ kind, device }) => heard.push(`${kind} ${device.id}`));
-  return { matter, counts, heard };
+  matter.directory.onChange(({ kind, device }) => emitted.push(`${kind} ${device.id}`));
+  return { matter, counts, emitted };
 }
 
 describe('Matter of a hub without devices', () => {
@@ -77,15 +77,24 @@ describe('Matter of a hub without devices', () => {
       matter.access.write({ device: LAMP, endpoint: 1, cluster: 'OnOff', attribute: 'OnOff' }, true, { signal }),
     ).rejects.toThrow('no Matter devices yet');
     expect(() => matter.administration.setArea(LAMP, 'Hall')).toThrow('There is no device "lamp"');
+    const { administration } = matter;
+    const [member, options] = [{ device: LAMP, endpoint: 1 }, { signal }];
+    for (const use of [
+      () => administration.addGroupMember(7, member, options),
+      () => administration.removeGroupMember(7, member, options),
+      () => administration.deleteGroup(7, options),
+      () => administration.invokeGroup(7, 'OnOff', 'on', {}, options),
+    ])
+      await expect(use()).rejects.toMatchObject({ code: 'NOT_FOUND', message: 'There is no group 7; there are none' });
     await matter[Symbol.asyncDispose]();
     expect(counts).toEqual({ opened: 0, started: 0, disposed: 0 });
   });
 
   test('the first commissioning loads it, once, and those who listened before hear of the device', async () => {
-    const { matter, counts, heard } = setup();
+    const { matter, counts, emitted } = setup();
     const commission = () => matter.administration.commission({ code: '1' }, { signal, onProgress: noProgress });
     await Promise.all([commission(), matter.administration.setWifi('home', 'ssid', 'password')]);
-    expect(heard).toEqual(['added lamp']);
+    expect(emitted).toEqual(['added lamp']);
     expect(matter.directory.get(LAMP)).toBeDefined();
     expect(matter.access.isCurrent(LAMP)).toBe(true);
     expect(matter.administration.credentials()).toHaveLength(1);
