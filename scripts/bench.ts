@@ -64,7 +64,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   storage: { summary: 'a day of readings on the disk', isNetworked: false, load: () => import('./bench/storage.ts') },
   soak: { summary: 'a month of a whole hub: memory, files, timers', isNetworked: false, load: () => import('./bench/soak.ts') },
   small: {
-    summary: 'an hour under 200 MB: 20 devices, mesh, page, MCP, mixed work',
+    summary: 'an hour under the bound of a small board: 20 devices, mesh, page, MCP, mixed work',
     isNetworked: true,
     load: () => import('./bench/small.ts'),
   },

@@ -1,5 +1,7 @@
-/** A hub on a board with little memory: a control group of 200 MB, 20 Matter devices, a mesh, a page, an MCP client, and mixed work. */
+/** A hub on a board with little memory: a control group with the MemoryHigh of the profile, 20 Matter devices, a mesh, a page, an MCP client, and mixed work. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { AtmoError } from '../../src/core/errors.ts';
+import { MEMORY_PROFILES, type MemoryProfile, memoryProfile } from '../../src/hub/config/memory-profile.ts';
 import type { BenchFigure } from './figure.ts';
 import type { GroupUse } from './memory-group.ts';
 import { cpuSeconds, rssMegabytes } from './process-figures.ts';
@@ -8,8 +10,8 @@ import { SmallLoad } from './small-load.ts';
 import { median, quantile } from './statistics.ts';
 
 const MINUTES = Number(process.env.SMALL_MINUTES || 60);
-const LIMIT_MB = Number(process.env.SMALL_LIMIT_MB || 200);
-const PROFILE = process.env.SMALL_PROFILE || 'small';
+const PROFILE = profileNamed(process.env.SMALL_PROFILE || 'small');
+const LIMIT_MB = Number(process.env.SMALL_LIMIT_MB || PROFILE.service.highMb);
 const DEVICES = Number(process.env.SMALL_DEVICES || 20);
 const MINUTE_MS = 60_000;
 const BACKUP_EVERY_MS = Math.min(10 * MINUTE_MS, (MINUTES * MINUTE_MS) / 2.5);
@@ -18,6 +20,12 @@ const WARM_UP_SHARE = 0.1;
 /** Without a control group, memory has to stay so far below the bound: a board has pages of files to hold as well. */
 const MARGIN_MB = 10;
 const GROWTH_BAR_MB = 20;
+
+function profileNamed(wanted: string): MemoryProfile {
+  const name = MEMORY_PROFILES.find((known) => known === wanted);
+  if (name) return memoryProfile(name);
+  throw new AtmoError('VALIDATION_ERROR', `SMALL_PROFILE is one of ${MEMORY_PROFILES.join(', ')}, not ${JSON.stringify(wanted)}`);
+}
 
 /** What was seen at the end of one minute. */
 interface Minute extends Partial<GroupUse> {
@@ -28,7 +36,7 @@ interface Minute extends Partial<GroupUse> {
 }
 
 export async function run(): Promise<BenchFigure[]> {
-  await using world = await new SmallHome({ devices: DEVICES, limitMb: LIMIT_MB, profile: PROFILE }).start();
+  await using world = await new SmallHome({ devices: DEVICES, limitMb: LIMIT_MB, profile: PROFILE.name }).start();
   const load = new SmallLoad(world);
   const { pid } = world.hub;
   process.stderr.write(`begins: ${JSON.stringify({ rssMb: rssMegabytes(pid), ...world.group?.use() })}\n`);
