@@ -6,8 +6,8 @@ import { join } from 'node:path';
 const PLENTY_BYTES = 128 * 1_048_576;
 const CONTROL_GROUPS = '/sys/fs/cgroup';
 
-/** What the function asks of the process and its machine. */
-interface MemoryPlaces {
+/** Sources of the figures. */
+interface MemoryLocations {
   readonly process: Pick<NodeJS.Process, 'availableMemory' | 'constrainedMemory'>;
   /** Memory of the machine in bytes. */
   readonly totalBytes: number;
@@ -23,8 +23,8 @@ interface MemoryPlaces {
  * bound, and which it takes back when a process needs memory (cgroups(7), memory.stat). Those that are not mapped count as available here,
  * and at least half of all, as in the kernel's own estimate (MemAvailable, proc(5)). The program's own code is among the mapped ones.
  */
-export function availableMemory(places: Partial<MemoryPlaces> = {}): number {
-  const { process: own = process, totalBytes = totalmem(), ownGroups = '/proc/self/cgroup', groups = CONTROL_GROUPS } = places;
+export function availableMemory(locations: Partial<MemoryLocations> = {}): number {
+  const { process: own = process, totalBytes = totalmem(), ownGroups = '/proc/self/cgroup', groups = CONTROL_GROUPS } = locations;
   const unusedBytes = own.availableMemory();
   if (unusedBytes >= PLENTY_BYTES) return unusedBytes;
   const boundBytes = own.constrainedMemory();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { HubId } from '../../src/core/ids.ts';
-import { chooseBorders } from '../../src/mesh/sites/border-members.ts';
+import { chooseBorders } from '../../src/mesh/sites/sites.ts';
 import { figure } from './mesh/figures.ts';
 import { foundMesh, LabMesh, untilComplete } from './mesh/lab-mesh.ts';
 import { runsOf } from './mesh/lab-tools.ts';

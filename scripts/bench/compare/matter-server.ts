@@ -12,7 +12,7 @@ const ON_OFF_CLUSTER = 6;
 const ON_OFF_PATH = `${LIGHT}/${ON_OFF_CLUSTER}/0`;
 const RETRY_MS = 10;
 
-interface Waiting {
+interface PendingCommand {
   readonly resolve: (result: Json) => void;
   readonly reject: (error: AtmoError) => void;
 }
@@ -20,7 +20,7 @@ interface Waiting {
 /** One connection. It listens to no events, so that none are sent. */
 export class MatterServerClient implements Disposable {
   readonly #socket: WebSocket;
-  readonly #waiting = new Map<string, Waiting>();
+  readonly #pending = new Map<string, PendingCommand>();
   #nextId = 1;
 
   private constructor(socket: WebSocket) {
@@ -63,7 +63,7 @@ export class MatterServerClient implements Disposable {
   #send(command: string, args: JsonObject): Promise<Json> {
     const id = String(this.#nextId++);
     const { promise, resolve, reject } = Promise.withResolvers<Json>();
-    this.#waiting.set(id, { resolve, reject });
+    this.#pending.set(id, { resolve, reject });
     this.#socket.send(JSON.stringify({ message_id: id, command, args }));
     return promise;
   }
@@ -71,15 +71,15 @@ export class MatterServerClient implements Disposable {
   #onMessage(text: string): void {
     const message: unknown = JSON.parse(text);
     if (!isJsonObject(message) || typeof message.message_id !== 'string') return;
-    const waiting = this.#waiting.get(message.message_id);
-    this.#waiting.delete(message.message_id);
-    if (message.error_code === undefined) waiting?.resolve(message.result ?? null);
-    else waiting?.reject(new AtmoError('INTERNAL_ERROR', `The Matter server answered error ${message.error_code}: ${message.details}`));
+    const pending = this.#pending.get(message.message_id);
+    this.#pending.delete(message.message_id);
+    if (message.error_code === undefined) pending?.resolve(message.result ?? null);
+    else pending?.reject(new AtmoError('INTERNAL_ERROR', `The Matter server answered error ${message.error_code}: ${message.details}`));
   }
 
   #failAll(): void {
-    for (const { reject } of this.#waiting.values()) reject(new AtmoError('INTERNAL_ERROR', 'The Matter server closed the connection'));
-    this.#waiting.clear();
+    for (const { reject } of this.#pending.values()) reject(new AtmoError('INTERNAL_ERROR', 'The Matter server closed the connection'));
+    this.#pending.clear();
   }
 
   [Symbol.dispose](): void {

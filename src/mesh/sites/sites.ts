@@ -1,4 +1,4 @@
-import type { KeyObject } from 'node:crypto';
+import { hash, type KeyObject } from 'node:crypto';
 import type { HubState } from '../../codec/messages/announced-state.ts';
 import type { CertificateChain } from '../../codec/messages/membership.ts';
 import { lookupAnswerCodec } from '../../codec/messages/site.ts';
@@ -13,7 +13,6 @@ import type { DropCounter } from '../gossip/gossip-limits.ts';
 import { isPresent, type KnownHub } from '../gossip/known-hub.ts';
 import { type DirectoryCollaborators, MeshDirectory } from '../gossip/mesh-directory.ts';
 import type { PeerLinks } from '../rpc/peer-link.ts';
-import { BORDERS, chooseBorders } from './border-members.ts';
 import { type FoundHub, SiteLookups } from './site-lookups.ts';
 import { wordsOf } from './site-words.ts';
 import { SummaryExchange } from './summary-exchange.ts';
@@ -54,6 +53,8 @@ export interface SiteView {
   readonly hubs: number;
 }
 
+/** Number of border members of a site. If one is lost, the other one still forwards. */
+const BORDERS = 2;
 /** After a start, other hubs of the site need this number of milliseconds to become known, and with them the border members. */
 const SETTLE_MS = 10_000;
 /** Maximum number of sites that one search asks. */
@@ -382,4 +383,15 @@ export class Sites implements Service {
       blobs: () => [...directory.pagesOf(id), ...tools.map(({ hash }) => hash)],
     };
   }
+}
+
+/**
+ * Returns the border members of a site, the first of which makes the site's summary. Each hub has a rank that depends only on its id and the
+ * site (rendezvous hashing, Thaler and Ravishankar 1998), so hubs that know the same candidates choose the same ones, and the choice
+ * changes only if a chosen hub leaves or one with a better rank comes.
+ */
+export function chooseBorders(site: string, candidates: readonly HubId[]): readonly HubId[] {
+  const ranked = candidates.map((id) => ({ id, rank: hash('sha256', `${site}\n${id}`, 'hex') }));
+  ranked.sort((a, b) => (a.rank < b.rank ? -1 : 1));
+  return ranked.slice(0, BORDERS).map(({ id }) => id);
 }

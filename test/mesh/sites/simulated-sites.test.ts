@@ -4,7 +4,7 @@ import type { SimulatedHub } from '../../../scripts/simulation/simulated-hub.ts'
 import { SimulatedSites } from '../../../scripts/simulation/simulated-sites.ts';
 import { siteTool } from '../../../scripts/simulation/simulated-tools.ts';
 import { lookupRequestCodec } from '../../../src/codec/messages/site.ts';
-import { chooseBorders } from '../../../src/mesh/sites/border-members.ts';
+import { chooseBorders } from '../../../src/mesh/sites/sites.ts';
 
 const NEVER = new AbortController().signal;
 
