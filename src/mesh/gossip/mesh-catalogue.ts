@@ -28,6 +28,8 @@ interface IndexedHub {
   readonly announced: readonly AnnouncedTool[];
   /** Ids of the hub's devices at the time of indexing, one id per line. */
   readonly devices: string;
+  /** Whether the hub was of another site at the time of indexing. */
+  readonly isElsewhere: boolean;
   /** True if some definitions were still unread at the time of indexing. */
   readonly isPartial: boolean;
   readonly index: HubToolIndex;
@@ -59,6 +61,8 @@ export class MeshCatalogue implements RemoteTools {
   readonly #tools = new Map<string, RegisteredTool>();
   /** For each tool, a text that identifies the tool. `#distinctName` hashes this text to make a suffix. */
   readonly #identities = new WeakMap<RegisteredTool, string>();
+  /** Tools of hubs of other sites. Such a tool never is one with an equal tool of this site, so that no call for this site runs elsewhere. */
+  readonly #toolsElsewhere = new WeakSet<RegisteredTool>();
   /** Tool lists whose definitions were all read. */
   readonly #readLists = new WeakSet<KnownHub['tools']>();
   /** Hubs with unread definitions. The value is the time at which the hub was added to this map, by the monotonic clock. */
@@ -108,17 +112,25 @@ export class MeshCatalogue implements RemoteTools {
     const { sites, directory } = this.#parts;
     if (!sites) return undefined;
     const unknown = onlyNodes?.filter((node) => !directory.hubs().some((hub) => isAmongNodes(hub, [node]))) ?? [];
+    const isForeign = onlyNodes === undefined && name !== undefined && !this.#isKnown(name);
     const looks = [
       ...unknown.map((node) => sites.look([wordOfName(node)], 'all')),
-      onlyNodes === undefined && name !== undefined && !this.#isKnown(name) && sites.look([wordOfName(withoutSuffix(name))], 'all'),
+      isForeign && sites.look([wordOfName(withoutSuffix(name))], 'all'),
       capability !== undefined && sites.look([wordOfName(capability)], 'all'),
       sentence !== undefined && sites.look(wordsOfSentence(sentence), 'most'),
     ].filter((look) => look instanceof Promise);
     return looks.length > 0 ? Promise.all(looks).then(() => undefined) : undefined;
   }
 
+  /** Returns whether a present hub has the named tool, or a hub of this site that has stopped had it. */
   #isKnown(name: string): boolean {
-    return this.#presentHubs().some((hub) => this.#indexOf(hub).find(name, {}).length > 0);
+    const hubs = this.#parts.directory.hubs().filter((hub) => isPresent(hub) || !this.#isElsewhere(hub));
+    return hubs.some((hub) => this.#indexOf(hub).find(name, {}).length > 0);
+  }
+
+  /** Returns whether a lookup has found the hub in another site. */
+  #isElsewhere({ id }: Pick<KnownHub, 'id'>): boolean {
+    return this.#parts.sites?.siteOf(id) !== undefined;
   }
 
   #awaitRead(onlyNodes: readonly string[] | undefined): Promise<void> | undefined {
@@ -148,10 +160,10 @@ export class MeshCatalogue implements RemoteTools {
           .find(name, options)
           .map((tool) => ({ tool, hub: hub.id })),
       );
-    // A name means the tool of this site. A tool of another site does not make it ambiguous.
-    const isElsewhere = ({ id }: KnownHub) => this.#parts.sites?.siteOf(id) !== undefined;
-    const here = find(hubs.filter((hub) => !isElsewhere(hub)));
-    const candidates = here.length > 0 ? here : find(hubs.filter(isElsewhere));
+    // A name means the tool of this site, also while the hub that had it is gone. A tool of another site does not make it ambiguous.
+    const here = find(hubs.filter((hub) => !this.#isElsewhere(hub)));
+    const isOfThisSite = here.length > 0 || this.#mayReturnHere(name, options);
+    const candidates = isOfThisSite ? here : find(hubs.filter((hub) => this.#isElsewhere(hub)));
     const found = candidates.length > 0 ? ofDevicesFirst(candidates) : this.#findByDistinctName(name, options);
     const [first, ...others] = new Set(found.map(({ tool }) => tool));
     if (first === undefined || others.length === 0) return first;
@@ -166,13 +178,22 @@ export class MeshCatalogue implements RemoteTools {
     return hubs.filter((hub) => this.#indexOf(hub).find(name, options).length > 0).map(({ id, name: shown }) => ({ id, name: shown }));
   }
 
+  /**
+   * Returns whether a hub of this site that has stopped had the named tool, or is still being read and may have it. A caller who names hubs
+   * means their tools and waits for no others.
+   */
+  #mayReturnHere(name: string, options: RemoteResolveOptions): boolean {
+    if (options.onlyNodes) return false;
+    return [...this.incompleteHubs(), ...this.departedHubs(name, options)].some((hub) => !this.#isElsewhere(hub));
+  }
+
   modelName(tool: RegisteredTool): string {
     this.#modelNames ??= this.#nameAll();
     return this.#modelNames.get(tool) ?? this.#distinctName(tool);
   }
 
   hubsWith(toolId: string): readonly HubId[] {
-    const hubs = this.#presentHubs().filter((hub) => hub.tools.some(({ id }) => id === toolId));
+    const hubs = this.#presentHubs().filter((hub) => !this.#isElsewhere(hub) && hub.tools.some(({ id }) => id === toolId));
     return hubs.map(({ id }) => id);
   }
 
@@ -196,7 +217,8 @@ export class MeshCatalogue implements RemoteTools {
     const present = new Set(hubs.map(({ id }) => id));
     for (const id of this.#indexed.keys()) if (!present.has(id)) this.#indexed.delete(id);
     for (const [key, tool] of this.#tools) if (!tools.has(tool)) this.#tools.delete(key);
-    return [...tools].sort((a, b) => compareText(a.id, b.id) || compareText(hubsOf(a), hubsOf(b)));
+    const isElsewhere = (tool: RegisteredTool) => Number(this.#toolsElsewhere.has(tool));
+    return [...tools].sort((a, b) => compareText(a.id, b.id) || isElsewhere(a) - isElsewhere(b) || compareText(hubsOf(a), hubsOf(b)));
   }
 
   /** Returns the hubs with unread definitions. A hub in state `left` or `gone` counts only if it has definitions that can be read now. */
@@ -269,7 +291,8 @@ export class MeshCatalogue implements RemoteTools {
   #indexOf(hub: KnownHub): IndexedHub['index'] {
     const known = this.#indexed.get(hub.id);
     const devices = deviceIdsOf(hub.devices);
-    if (known?.announced === hub.tools && known.devices === devices) return known.index;
+    const isElsewhere = this.#isElsewhere(hub);
+    if (known?.announced === hub.tools && known.devices === devices && known.isElsewhere === isElsewhere) return known.index;
     this.#read();
     const { definitions } = this.#parts;
     const announced = hub.tools.flatMap((tool) => {
@@ -278,21 +301,24 @@ export class MeshCatalogue implements RemoteTools {
     });
     const ids = new Set(hub.devices.map(({ id }) => id as string));
     const owned = announced.filter(({ offered }) => hub.hidesDevices === true || isOfOneOf(ids, offered.definition));
-    const index = new HubToolIndex(owned.map(({ tool, offered }) => this.#toolOf(hub.id, tool, offered)));
+    const index = new HubToolIndex(owned.map(({ tool, offered }) => this.#toolOf(hub, tool, offered)));
     const isPartial = !hub.tools.every(({ hash }) => definitions.isRead(hash));
-    this.#indexed.set(hub.id, { announced: hub.tools, devices, isPartial, index });
+    this.#indexed.set(hub.id, { announced: hub.tools, devices, isElsewhere, isPartial, index });
     return index;
   }
 
-  #toolOf(hub: HubId, { id, hash }: AnnouncedTool, offered: OfferedTool): RegisteredTool {
+  #toolOf(hub: KnownHub, { id, hash }: AnnouncedTool, offered: OfferedTool): RegisteredTool {
     const { definition } = offered;
     const isOwnDevice = definition.metadata.device !== undefined;
-    const key = isOwnDevice ? `${hash} ${id} ${hub}` : `${hash} ${id}`;
+    const isElsewhere = this.#isElsewhere(hub);
+    const owner = `${isOwnDevice ? hub.id : hash}${isElsewhere ? ' elsewhere' : ''}`;
+    const key = `${hash} ${id} ${owner}`;
     const known = this.#tools.get(key);
     if (known) return known;
-    const tool = isOwnDevice ? this.#deviceTool(hub, offered, id) : this.#sharedTool(definition, { id, hash });
+    const tool = isOwnDevice ? this.#deviceTool(hub.id, offered, id) : this.#sharedTool(definition, { id, hash }, isElsewhere);
     this.#tools.set(key, tool);
-    this.#identities.set(tool, `${toolKey(tool)} ${isOwnDevice ? hub : hash}`);
+    this.#identities.set(tool, `${toolKey(tool)} ${owner}`);
+    if (isElsewhere) this.#toolsElsewhere.add(tool);
     return tool;
   }
 
@@ -308,8 +334,10 @@ export class MeshCatalogue implements RemoteTools {
     };
   }
 
-  #sharedTool(definition: ToolDefinition, announced: AnnouncedTool): RegisteredTool {
-    const offers = ({ tools }: KnownHub) => tools.some(({ id, hash }) => id === announced.id && hash === announced.hash);
+  /** Makes the tool of all hubs of this site that have it, or of all hubs of other sites. */
+  #sharedTool(definition: ToolDefinition, announced: AnnouncedTool, isElsewhere: boolean): RegisteredTool {
+    const offers = (hub: KnownHub) =>
+      this.#isElsewhere(hub) === isElsewhere && hub.tools.some(({ id, hash }) => id === announced.id && hash === announced.hash);
     return {
       id: announced.id as ToolId,
       definition,
@@ -321,13 +349,21 @@ export class MeshCatalogue implements RemoteTools {
     };
   }
 
-  /** Returns the model name of every tool. If different tools share a plain name, each gets a name that depends only on the tool. */
+  /**
+   * Returns the model name of every tool. If different tools share a plain name, each gets a name that depends only on the tool. A tool of another
+   * site takes no plain name from tools of this site.
+   */
   #nameAll(): ReadonlyMap<RegisteredTool, string> {
     const namesakes = Map.groupBy(this.all(), (tool) => this.#plainName(tool));
     const names = new Map<RegisteredTool, string>();
     for (const [plain, tools] of namesakes) {
-      const isPlain = areVersionsOfOne(tools);
-      for (const tool of tools) names.set(tool, isPlain ? plain : this.#distinctName(tool));
+      const here = tools.filter((tool) => !this.#toolsElsewhere.has(tool));
+      const isPlainHere = areVersionsOfOne(here);
+      const isPlainElsewhere = here.length === 0 && areVersionsOfOne(tools);
+      for (const tool of tools) {
+        const isPlain = this.#toolsElsewhere.has(tool) ? isPlainElsewhere : isPlainHere;
+        names.set(tool, isPlain ? plain : this.#distinctName(tool));
+      }
     }
     return names;
   }

@@ -192,7 +192,10 @@ export interface SearchedTools {
 export interface RemoteTools {
   /** Returns all tools of all present hubs, sorted by id. */
   all(): readonly RegisteredTool[];
-  /** Returns the tool, or undefined if no hub has it. Throws AMBIGUOUS_TOOL with ids and hubs if several different tools have the name. */
+  /**
+   * Returns the tool, or undefined if no hub has it. Without `onlyNodes`, finds a tool of another site only if no hub of this site has the
+   * name, had it before it stopped, or is still being read. Throws AMBIGUOUS_TOOL with ids and hubs if several different tools have the name.
+   */
   resolve(name: string, options: RemoteResolveOptions): RegisteredTool | undefined;
   /** Returns the hubs that had the named tool and left recently. */
   departedHubs(name: string, options: RemoteResolveOptions): readonly { readonly id: HubId; readonly name: string }[];
@@ -204,7 +207,7 @@ export interface RemoteTools {
    */
   awaitComplete(onlyNodes?: readonly string[], searched?: SearchedTools): Promise<void> | undefined;
   modelName(tool: RegisteredTool): string;
-  /** Returns the hubs that have a tool with this id, whether or not its definition is the same. */
+  /** Returns the hubs of this hub's site that have a tool with this id, whether or not its definition is the same. */
   hubsWith(toolId: string): readonly HubId[];
   /** Returns the hubs that announced a device with this id or name. */
   hubsWithDevice(idOrName: string): readonly HubId[];

@@ -5,6 +5,7 @@ import { DefinitionStore, offeredDefinition } from '../../../src/mesh/gossip/def
 import { DropCounter } from '../../../src/mesh/gossip/gossip-limits.ts';
 import type { HubDirectory, KnownHub } from '../../../src/mesh/gossip/known-hub.ts';
 import { MeshCatalogue } from '../../../src/mesh/gossip/mesh-catalogue.ts';
+import type { Sites } from '../../../src/mesh/sites/sites.ts';
 import type { RegisteredTool } from '../../../src/tools/definition/tool-definition.ts';
 import { mayCallTool } from '../../../src/tools/definition/tool-permissions.ts';
 import { filterTools } from '../../../src/tools/registry/tool-registry.ts';
@@ -15,8 +16,18 @@ import { ManualClock } from '../../manual-clock.ts';
 
 type Hubs = Readonly<Record<string, readonly RegisteredTool[]>>;
 
+interface CatalogueOptions {
+  readonly withDefinitions?: boolean;
+  readonly state?: KnownHub['state'];
+  readonly isPaced?: boolean;
+  readonly sites?: Pick<Sites, 'siteOf' | 'look'>;
+}
+
 /** A catalogue over hubs that have announced these tools and delivered their definitions. */
-function makeCatalogue(hubs: Hubs, { withDefinitions = true, state = 'fresh' as KnownHub['state'], isPaced = false } = {}) {
+function makeCatalogue(
+  hubs: Hubs,
+  { withDefinitions = true, state = 'fresh' as KnownHub['state'], isPaced = false, sites }: CatalogueOptions = {},
+) {
   const clock = new ManualClock();
   const blobs = new BlobStore();
   const drops = new DropCounter();
@@ -37,7 +48,7 @@ function makeCatalogue(hubs: Hubs, { withDefinitions = true, state = 'fresh' as 
   const turns = { clock, onNext: (): void => catalogue.readSome() };
   const parts = { blobs, validator: new SchemaValidator(), drops, logger: silentLogger };
   const definitions = new DefinitionStore({ ...parts, ...(isPaced && { turns }) });
-  const catalogue = new MeshCatalogue({ directory, definitions, clock });
+  const catalogue = new MeshCatalogue({ directory, definitions, clock, sites });
   return { catalogue, clock, deliver, drops, blobs, known };
 }
 
@@ -280,6 +291,85 @@ describe('MeshCatalogue', () => {
     const { catalogue } = makeCatalogue({ 'hub-a': [], 'hub-b': [] });
     expect(catalogue.hubsWithDevice('light-1')).toEqual(['hub-a', 'hub-b']);
     expect(catalogue.hubsWithDevice('Light of hub-b')).toEqual(['hub-b']);
+  });
+
+  describe('of a site that has visited another one', () => {
+    /** `hub-n` is of this site and `hub-s` of the site `south`. */
+    function twoSites(hubs: Hubs, options: CatalogueOptions = {}) {
+      const looked: string[][] = [];
+      const look = async (words: readonly string[]) => {
+        looked.push([...words]);
+      };
+      const siteOf = (id: string) => (id === 'hub-s' ? 'south' : undefined);
+      const made = makeCatalogue(hubs, { ...options, sites: { siteOf, look } });
+      const change = (id: string, changes: Partial<KnownHub>) => {
+        const index = made.known.findIndex((hub) => hub.id === id);
+        made.known.splice(index, 1, { ...made.known[index], ...changes } as KnownHub);
+        made.catalogue.refresh();
+      };
+      return { ...made, looked, change };
+    }
+
+    test('makes no common tool of its own and of an equal one elsewhere', () => {
+      const { catalogue } = twoSites({ 'hub-n': [notify()], 'hub-s': [notify()] });
+      expect(catalogue.resolve('send_push', {})?.hubs?.()).toEqual(['hub-n']);
+      expect(catalogue.resolve('send_push', { onlyNodes: ['hub-s'] })?.hubs?.()).toEqual(['hub-s']);
+      expect(catalogue.all().map(({ hubs }) => hubs?.())).toEqual([['hub-n'], ['hub-s']]);
+    });
+
+    test('sends no call of a tool of this hub to a hub elsewhere', () => {
+      const { catalogue, change } = twoSites({ 'hub-n': [notify()], 'hub-s': [notify()] });
+      expect(catalogue.hubsWith('core:send_push@1.0.0')).toEqual(['hub-n']);
+      change('hub-n', { state: 'gone' });
+      expect(catalogue.hubsWith('core:send_push@1.0.0')).toEqual([]);
+    });
+
+    test.each([
+      ['of no device', notify(), 'send_push'],
+      ['of a device', ofDevice(), 'matter:light_turn_on'],
+    ])('takes no tool %s elsewhere in place of one whose own hub is gone', (_which, tool, name) => {
+      for (const state of ['gone', 'left'] as const) {
+        const { catalogue, change } = twoSites({ 'hub-n': [tool], 'hub-s': [tool] });
+        change('hub-n', { state });
+        expect(catalogue.resolve(name, {})).toBeUndefined();
+        expect(catalogue.departedHubs(name, {}).map(({ id }) => id)).toEqual(['hub-n']);
+        expect(catalogue.resolve(name, { onlyNodes: ['hub-s'] })?.hubs?.()).toEqual(['hub-s']);
+      }
+    });
+
+    test('looks in no other site for a tool whose own hub is gone', async () => {
+      const { catalogue, looked, change } = twoSites({ 'hub-n': [notify()], 'hub-s': [] });
+      change('hub-n', { state: 'gone' });
+      expect(catalogue.awaitComplete(undefined, { name: 'send_push' })).toBeUndefined();
+      await catalogue.awaitComplete(undefined, { name: 'sound_horn' });
+      expect(looked).toEqual([['sound_horn']]);
+    });
+
+    test('takes no tool elsewhere while a hub of its own that may have it is read', () => {
+      const { catalogue, clock, change } = twoSites({ 'hub-n': [], 'hub-s': [notify()] });
+      change('hub-n', { lacksPages: true });
+      expect(catalogue.resolve('send_push', {})).toBeUndefined();
+      expect(catalogue.resolve('send_push', { onlyNodes: ['hub-s'] })?.hubs?.()).toEqual(['hub-s']);
+      clock.advance(10_000);
+      expect(catalogue.resolve('send_push', {})?.hubs?.()).toEqual(['hub-s']);
+    });
+
+    test('takes a tool that only hubs elsewhere have, also when one of those is gone', () => {
+      const { catalogue, change } = twoSites({ 'hub-n': [], 'hub-s': [notify()] });
+      expect(catalogue.resolve('send_push', {})?.hubs?.()).toEqual(['hub-s']);
+      expect(catalogue.modelName(catalogue.all()[0] as RegisteredTool)).toBe('send_push');
+      change('hub-s', { state: 'gone' });
+      expect(catalogue.resolve('send_push', {})).toBeUndefined();
+    });
+
+    test('keeps the names that models have for its own tools', () => {
+      const { catalogue } = twoSites({ 'hub-n': [notify(), ofDevice()], 'hub-s': [notify(), ofDevice()] });
+      const names = catalogue.all().map((tool) => [tool.hubs?.()[0], catalogue.modelName(tool)] as const);
+      const own = names.filter(([hub]) => hub === 'hub-n').map(([, name]) => name);
+      expect(own).toEqual(['send_push', 'light_turn_on']);
+      expect(new Set(names.map(([, name]) => name)).size).toBe(4);
+      expect(names.map(([, name]) => catalogue.resolve(name, {}))).toEqual(catalogue.all());
+    });
   });
 
   test('answers queries by capability, category and sentence', () => {
