@@ -15,7 +15,7 @@ const RISKS: readonly Risk[] = ['none', 'low', 'medium', 'dangerous'];
 
 interface ApprovalNoticeCollaborators extends Pick<HubContext, 'clock' | 'store' | 'logger' | 'events'> {
   readonly approvals: Pick<ApprovalService, 'list' | 'get'>;
-  readonly notices: Pick<NoticeStore, 'open'>;
+  readonly notices: Pick<NoticeStore, 'open' | 'openAbout' | 'get' | 'reserveId'>;
   readonly publisher: NoticePublisher;
   /** Returns the name of another hub; undefined if it is not known. */
   readonly hubName: (hubId: string) => string | undefined;
@@ -32,7 +32,7 @@ interface RequestGroup {
 
 /**
  * Tells the persons who may approve about each request for approval. Requests of the same agent, tool and devices share one message with a
- * count. A request with a higher risk gets a message of its own.
+ * count. A request with a higher risk gets a message of its own, and so does one that waits again because its approvals count no more.
  */
 export class ApprovalNotices implements Service {
   readonly #collaborators: ApprovalNoticeCollaborators;
@@ -78,10 +78,10 @@ export class ApprovalNotices implements Service {
     const key = groupKey(view, risk);
     const known = readGroup(store.get(SPACE, key));
     const untilMs = Date.parse(view.expires_at);
-    if (known?.approvalIds.includes(view.approval_id)) return;
-    const isJoined = known !== undefined && this.#isOpen(known.approvalIds);
+    const isJoined = known !== undefined && this.#isOpen(known.approvalIds) && this.#isNoticeOpen(known.noticeId);
+    if (isJoined && known.approvalIds.includes(view.approval_id)) return;
     const approvalIds = isJoined ? [...known.approvalIds, view.approval_id] : [view.approval_id];
-    const group: RequestGroup = { noticeId: isJoined ? known.noticeId : view.approval_id, approvalIds, risk, untilMs };
+    const group: RequestGroup = { noticeId: isJoined ? known.noticeId : this.#newNoticeId(view.approval_id), approvalIds, risk, untilMs };
     const first = approvalIds.find((id) => this.#isOpen([id])) ?? view.approval_id;
     const notice = noticeOf(view, {
       noticeId: group.noticeId,
@@ -91,9 +91,22 @@ export class ApprovalNotices implements Service {
       nowMs: clock.now(),
     });
     if (isJoined) publisher.revise(notice);
-    else publisher.publish(notice, { subject: `approval/${group.noticeId}` });
+    else publisher.publish(notice, { subject: subjectOf(view.approval_id) });
     // Written last: without it, the next start tells again, and each delivery that is stored already stays as it is.
     store.set(SPACE, key, group as unknown as Json, { ttlMs: Math.max(1, untilMs - clock.now()) });
+  }
+
+  /** Returns the id of the notice about a request. The first one has the id of the request; each later one, about one that waits again, has its own. */
+  #newNoticeId(approvalId: string): string {
+    const { notices } = this.#collaborators;
+    const open = notices.openAbout(subjectOf(approvalId));
+    if (open) return open.notice.id;
+    return notices.get(approvalId) ? notices.reserveId(subjectOf(approvalId)) : approvalId;
+  }
+
+  #isNoticeOpen(noticeId: string): boolean {
+    const stored = this.#collaborators.notices.get(noticeId);
+    return stored !== undefined && stored.endedMs === undefined;
   }
 
   #isOpen(approvalIds: readonly string[]): boolean {
@@ -105,10 +118,17 @@ export class ApprovalNotices implements Service {
     const { store, notices, publisher } = this.#collaborators;
     const open = new Set(this.#open().map(({ view }) => view.approval_id));
     const groups = store.entries(SPACE).flatMap(({ value }) => readGroup(value) ?? []);
-    const isOpen = (noticeId: string) =>
-      open.has(noticeId) || groups.some((group) => group.noticeId === noticeId && group.approvalIds.some((id) => open.has(id)));
-    for (const stored of notices.open('approval')) if (!isOpen(stored.notice.id)) publisher.endNotice(stored);
+    const isGroupOpen = (noticeId: string) =>
+      groups.some((group) => group.noticeId === noticeId && group.approvalIds.some((id) => open.has(id)));
+    const first = new Set([...open].map(subjectOf));
+    for (const stored of notices.open('approval'))
+      if (!first.has(stored.subject) && !isGroupOpen(stored.notice.id)) publisher.endNotice(stored);
   }
+}
+
+/** Returns the subject of the notice that a request began. */
+function subjectOf(approvalId: string): string {
+  return `approval/${approvalId}`;
 }
 
 /** Returns the key of the group of a request: the agent, the tool, the devices and the risk. */

@@ -119,6 +119,43 @@ describe('a request for approval', () => {
     expect(reach.sent.map(({ recipient, way }) => `${recipient} ${way}`).sort()).toEqual(['ann phone', 'bob mail']);
   });
 
+  test('that was approved is told anew, once, when the key that approved it is removed, also if it was told before', async () => {
+    const { file, pass, reach, enrol, say, approvers, stored } = await home();
+    const bob = await enrol('bob');
+    const view = await file();
+    await say(view, bob);
+    await pass(60_000);
+    expect(reach.sent).toEqual([]);
+    const [key] = approvers.keysOf('bob');
+    await approvers.remove(String(key?.keyId));
+    await pass(SOON_MS);
+    expect(reach.sent.map(({ recipient, way }) => `${recipient} ${way}`)).toEqual(['ann phone']);
+    expect(reach.sent[0]?.link).toBe(`${PAGE}/#/approvals/${view.approval_id}`);
+    await pass(60_000);
+    expect(reach.sent.map(({ way }) => way)).toEqual(['phone', 'mail']);
+    expect(stored.open('approval').map(({ persons }) => persons)).toEqual([['ann']]);
+    const { approval_id: told } = await file(requestOf({ callHash: '12'.repeat(32), principal: { ...AGENT, id: 'cellar' } }));
+    const eve = await enrol('eve');
+    const later = await file(requestOf({ callHash: '34'.repeat(32), principal: { ...AGENT, id: 'attic' } }));
+    await pass(SOON_MS);
+    await say(later, eve);
+    await approvers.remove(String(approvers.keysOf('eve')[0]?.keyId));
+    await pass(SOON_MS);
+    const ofAnn = reach.sent.filter(({ recipient, way }) => recipient === 'ann' && way === 'phone');
+    const about = (id: string) => ofAnn.filter(({ link }) => link.endsWith(id)).map(({ id: message }) => message);
+    expect([about(told).length, new Set(about(later.approval_id)).size, about(later.approval_id).length]).toEqual([1, 2, 2]);
+  });
+
+  test('that waits again because it needs another person now is told anew', async () => {
+    const { file, pass, reach, enrol, say } = await home();
+    const bob = await enrol('bob');
+    await say(await file(), bob);
+    await pass(60_000);
+    await file(requestOf({ personsNeeded: 2 }));
+    await pass(SOON_MS);
+    expect(reach.sent.map(({ recipient, way }) => `${recipient} ${way}`).sort()).toEqual(['ann phone', 'bob mail']);
+  });
+
   test('that a provider does not take is sent again with the same id until it is too late; one that it may have taken is not', async () => {
     const codes: AtmoError['code'][] = ['SERVICE_UNAVAILABLE', 'SERVICE_UNAVAILABLE'];
     const tried: string[] = [];
@@ -160,6 +197,34 @@ describe('a hub that is killed', () => {
     const after = await startNotices(again, reach);
     await after.pass(60_000);
     expect(reach.sent).toEqual([]);
+  });
+
+  // Writes of the notice about a request that waits again: its id, the deliveries over two ways, the notice, its id again, and its group.
+  test.each([1, 2, 3, 4, 5, 6])('at write %i of a request that waits again tells it after the next start, by one id', async (writes) => {
+    const approvals = await makeApprovals();
+    await approvals.enrol('ann');
+    const bob = await approvals.enrol('bob');
+    const first = await startNotices(approvals, reachFake());
+    await approvals.say(await approvals.file(), bob);
+    await first.notices[Symbol.asyncDispose]();
+    await first.outbox[Symbol.asyncDispose]();
+    await approvals.approvers.remove(String(approvals.approvers.keysOf('bob')[0]?.keyId));
+    const killed = new KilledStore(approvals.store, writes);
+    const sent: Sent[] = [];
+    const before = await startNotices(approvals, reachFake(), killed).catch(() => undefined);
+    killed.isDead = true;
+    await before?.notices[Symbol.asyncDispose]();
+    await before?.outbox[Symbol.asyncDispose]();
+    const reach = reachFake(async (message) => void sent.push(message));
+    for (let starts = 0; starts < 2; starts++) {
+      const after = await startNotices(approvals, reach);
+      await after.pass(SOON_MS);
+      await after.pass(31_000);
+      expect(after.stored.open('approval')).toHaveLength(1);
+      await after.notices[Symbol.asyncDispose]();
+      await after.outbox[Symbol.asyncDispose]();
+    }
+    expect(sent.map(({ way }) => way)).toEqual(['phone', 'mail']);
   });
 
   // Writes of one request: the deliveries over two ways, its notice, its group, and two for each delivery that is sent.

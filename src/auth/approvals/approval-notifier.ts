@@ -23,6 +23,11 @@ export class ApprovalNotifier {
 
   async requested(record: ApprovalRecord): Promise<void> {
     await this.#note('approval.requested', record, { needed: record.needed, expires_at: isoTime(record.expiresMs) });
+    this.waits(record);
+  }
+
+  /** Emits that a request waits for people: a new one, or one whose approvals are not enough any more. */
+  waits(record: ApprovalRecord): void {
     this.#emit('approval.requested', record, { title: record.title, needed: record.needed });
   }
 

@@ -106,8 +106,14 @@ export function isOwnRequest({ requester }: Pick<ApprovalRecord, 'requester'>, p
 }
 
 /** Returns whether the person, or what acts under the person's login, wrote what an automation calls. */
-export function isWrittenBy({ requester: { authors = [] } }: Pick<ApprovalRecord, 'requester'>, person: string): boolean {
+function isWrittenBy({ requester: { authors = [] } }: Pick<ApprovalRecord, 'requester'>, person: string): boolean {
   return person !== 'owner' && authors.some((author) => isSelfOrDescendant(author, person));
+}
+
+/** Returns why a request is the person's own, as words for people. */
+export function whyOwn({ requester }: Pick<ApprovalRecord, 'requester'>, person: string): string {
+  if (requester.id.startsWith(`${person}/`)) return `it acts under ${person}'s login`;
+  return isWrittenBy({ requester }, person) ? `${person} wrote what it does` : 'who asks never approves';
 }
 
 /** Returns the `principalKey` of the requester. */

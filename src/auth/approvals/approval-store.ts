@@ -28,12 +28,12 @@ import {
   answersTo,
   type GivenAnswer,
   isOwnRequest,
-  isWrittenBy,
   matchesRequest,
   recordOf,
   requesterKey,
   statementOf,
   viewOf,
+  whyOwn,
 } from './approval-record.ts';
 import { waitMsFor } from './approval-waits.ts';
 import { type ApproverRegistry, type EnrolledKey, type SignedBy, signerOf } from './approver-registry.ts';
@@ -50,7 +50,7 @@ const MIN_TIMER_MS = 1_000;
 const CLOSE_AGAIN_MS = 30_000;
 
 interface ApprovalServices extends NotifierServices, Pick<HubContext, 'clock' | 'store'> {
-  readonly approvers: Pick<ApproverRegistry, 'decidingKeysOf' | 'mayDecide' | 'list' | 'lastSerial' | 'noteUse'>;
+  readonly approvers: Pick<ApproverRegistry, 'decidingKeysOf' | 'mayDecide' | 'list' | 'lastSerial' | 'noteUse' | 'onRemoved'>;
   readonly devices: Pick<DeviceFacts, 'namedDevice' | 'typesOf'>;
   readonly standing: StandingAnswerStore;
   readonly waits: Pick<ApprovalWaitChoices, 'current'>;
@@ -76,6 +76,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
    */
   readonly #usedHere = new Set<string>();
   #cancelTimer: () => void = () => {};
+  #unsubscribe: () => void = () => {};
   /** Whether the disk refused the last time that an expired request should be closed. */
   #isCloseRefused = false;
 
@@ -90,6 +91,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     this.#records.load();
     this.#collaborators.standing.load(this.#records.all());
     this.#closeOld();
+    this.#unsubscribe = this.#collaborators.approvers.onRemoved((key) => this.#noteWaiting(key));
   }
 
   async check(request: ApprovalRequest): Promise<ApprovalStatus> {
@@ -150,6 +152,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
       return;
     }
     void this.#notifier.returned(returned);
+    if (!this.#isApproved(returned)) this.#notifier.waits(returned);
     this.#startTimer();
   }
 
@@ -193,6 +196,18 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#cancelTimer();
+    this.#unsubscribe();
+  }
+
+  /** Emits which approved requests wait again, since a key that approved them was removed. */
+  #noteWaiting(removed: EnrolledKey): void {
+    const before = [...this.#collaborators.approvers.list(), removed];
+    const approved = this.#live().filter((record) => record.state === 'open' && this.#isApproved(record, before));
+    for (const record of approved) if (!this.#isApproved(record)) this.#notifier.waits(record);
+  }
+
+  #isApproved(record: ApprovalRecord, keys = this.#collaborators.approvers.list()): boolean {
+    return countedAnswers(record, keys, []).length >= record.needed;
   }
 
   #find(request: ApprovalRequest): FoundRequest | undefined {
@@ -263,6 +278,7 @@ export class ApprovalStore implements ApprovalQueue, ApprovalService, Service {
     const { use: _, ...rest } = record;
     const stricter: ApprovalRecord = { ...rest, needed };
     this.#records.save(stricter);
+    if (this.#isApproved(record) && !this.#isApproved(stricter)) this.#notifier.waits(stricter);
     return stricter;
   }
 
@@ -428,11 +444,6 @@ function decidingKey(record: ApprovalRecord, decision: SignedDecision, keys: rea
     refuseDecision(`Key ${key.keyId} of ${person} was enrolled after the request was made; it counts for the next one`);
   }
   return signed;
-}
-
-function whyOwn({ requester }: ApprovalRecord, person: string): string {
-  if (requester.id.startsWith(`${person}/`)) return `it acts under ${person}'s login`;
-  return isWrittenBy({ requester }, person) ? `${person} wrote what it does` : 'who asks never approves';
 }
 
 /**

@@ -46,6 +46,7 @@ interface RegistryCollaborators extends Pick<HubContext, 'store' | 'audit'> {
 /** The registry of approvers and their public keys. It exists only in the hub's store, never in a configuration file. */
 export class ApproverRegistry implements ApproverDirectory {
   readonly #ports: RegistryCollaborators;
+  readonly #removalListeners = new Set<(key: EnrolledKey) => void>();
 
   constructor(ports: RegistryCollaborators) {
     this.#ports = ports;
@@ -166,8 +167,15 @@ export class ApproverRegistry implements ApproverDirectory {
       );
     }
     this.#ports.store.delete(SPACE, keyId);
+    for (const listener of this.#removalListeners) listener(removed);
     await this.#note('approver.removed', removed);
     return removed;
+  }
+
+  /** Calls `listener` when a key was removed. The returned function unsubscribes. */
+  onRemoved(listener: (key: EnrolledKey) => void): () => void {
+    this.#removalListeners.add(listener);
+    return () => this.#removalListeners.delete(listener);
   }
 
   #offer(keyId: string): OfferedKey {
