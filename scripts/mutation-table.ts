@@ -122,7 +122,7 @@ const PLACES: readonly Place[] = [
         'maxConcurrentPerCaller: Number.POSITIVE_INFINITY,',
       ],
       ['parameters may be of any length', 'maxParamsBytes: tools.maxParamsBytes,', 'maxParamsBytes: Number.POSITIVE_INFINITY,'],
-      ['calls are taken while no memory is free', 'minFreeBytes: MIN_FREE_BYTES,', 'minFreeBytes: 0,'],
+      ['calls are taken while no memory is free', 'minFreeBytes: memory.minFreeBytes,', 'minFreeBytes: 0,'],
       ['jobs go on when their token is revoked', '  auth.tokens.onRevoked((tokenId) => jobStore.cancelOf(tokenId));\n', ''],
       [
         'calls go on when their token is revoked',
@@ -319,8 +319,8 @@ const PLACES: readonly Place[] = [
       ],
       [
         'a call of another hub may be for an earlier start of this hub',
-        'if (head.executingHub === self && (head.executorEpoch !== epoch() || epoch() === 0))',
-        'if (head.executingHub === undefined)',
+        'if (executorEpoch !== epoch() || epoch() === 0)',
+        'if (executorEpoch === undefined)',
       ],
       [
         'a call of another hub may hide where it came from',
@@ -329,8 +329,8 @@ const PLACES: readonly Place[] = [
       ],
       [
         'a token goes over any number of hops',
-        'if (maxHops !== undefined && forwarded.visited.length > maxHops) {',
-        'if (maxHops !== undefined && forwarded.visited.length < 0) {',
+        'if (maxHops !== undefined && hops > maxHops) {',
+        'if (maxHops !== undefined && hops < 0) {',
       ],
       [
         'a hub sends new tokens as often as it likes',
@@ -660,10 +660,10 @@ const PLACES: readonly Place[] = [
         "  if (riskOf(call) === 'dangerous') requireKnownTime(call, context);\n",
         '',
       ],
-      ['an approved call may run another plan', '  requireApprovedPlan(call, context);\n', ''],
+      ['an approved call may run another plan', '  if (now) requireApprovedPlan(call, now);\n', ''],
       [
         'a step may be another one than people approved',
-        'const step = plannedStep(call, context);',
+        'const step = now && left && plannedStep({ call, now, left });',
         'const step = undefined as PlannedCall | undefined;',
       ],
     ],
