@@ -11,7 +11,7 @@ import type { DropSink, IncomingRequest, PeerLinks } from './peer-link.ts';
 import { type OpenedRequest, type RequestGuard, type RequestHead, type SignedRequest, TIME_WINDOW_MS } from './request-guard.ts';
 import type { RequestRelay } from './request-relay.ts';
 import type { SigningHub } from './routed-requests.ts';
-import { type AnswerSigner, type Outcome, PartSigner } from './signed-answers.ts';
+import { type AnswerHead, type AnswerSigner, type Outcome, PartSigner } from './signed-answers.ts';
 
 const MAX_WAITING_CHUNKS = 64;
 
@@ -78,9 +78,9 @@ export class CallServer {
 
   /** If the request is a copy that came over another route, returns the answer of the running call. Refuses any other reuse of the id. */
   async #join(record: LedgerRecord, { fingerprint, statement }: SignedRequest<ToolInvoke>, request: IncomingRequest): Promise<Uint8Array> {
-    if (record.state === 'running' && record.fingerprint === fingerprint) {
-      void record.dispatched.then(() => request.accept('detached'));
-      return record.answer;
+    if (record.running && record.fingerprint === fingerprint) {
+      void record.running.dispatched.promise.then(() => request.accept('detached'));
+      return record.running.answer.promise;
     }
     this.#collaborators.drops.count('call.replayed');
     if (record.state === 'spent') throw new AtmoError('NODE_UNAVAILABLE', `The request ${statement.id} was given up before it arrived`);
@@ -88,22 +88,19 @@ export class CallServer {
   }
 
   async #run(opened: OpenedCall, record: LedgerRecord, request: IncomingRequest): Promise<Uint8Array> {
-    const { signer, clock } = this.#collaborators;
+    const { signer, clock, registry } = this.#collaborators;
+    const { tool, mode } = opened.statement;
     const startMs = clock.monotonic();
     const outcome = await this.#outcome(opened, record, request);
     // Nothing ran and no caller waits. `#invoke` catches the error and then records in the ledger that the request never ran.
     if (!outcome.isDispatched && request.signal.aborted) throw new AtmoError('CANCELLED', 'The call was given up before it ran');
     // The accept frame shows the caller that the call has run. Without it, the error would look like a refusal.
     if (outcome.isDispatched && outcome.kind === 'error') request.accept('detached');
-    if (opened.fingerprint !== undefined) {
-      const answer = signer.sign(outcome, opened, startMs);
-      record.settle({ bytes: answer, signed: () => answer });
-      return answer;
-    }
-    const answer = signer.unsigned(outcome, opened);
-    // The entry hub may ask for the outcome later, over another hub. Then it needs a signature.
-    record.settle({ bytes: answer, signed: () => signer.sign(outcome, opened, startMs) });
-    return answer;
+    const head = signer.headOf(opened, startMs, mode === 'sync' ? registry.get(tool)?.definition.returns : undefined);
+    const isSigned = opened.fingerprint !== undefined;
+    const bytes = isSigned ? signer.sign(outcome, head) : signer.unsigned(outcome, head);
+    record.settle({ bytes, ...(!isSigned && { toSign: head }) });
+    return bytes;
   }
 
   async #outcome(
@@ -175,14 +172,13 @@ export class CallServer {
   }
 
   async #callPipeline({ statement }: OpenedCall, call: CallRequest): Promise<Outcome> {
-    const { pipeline, registry } = this.#collaborators;
+    const { pipeline } = this.#collaborators;
     if (statement.mode !== 'sync') {
       const started = await pipeline.callAsync({ ...call, ...(statement.mode === 'waiting_job' && { waitsForApproval: true }) });
       if (started.kind === 'job') return { kind: 'result', result: started.job as unknown as JsonObject };
       return outcomeOf(started.answer);
     }
-    const outcome = outcomeOf(await pipeline.call(call));
-    return outcome.kind === 'error' ? outcome : { ...outcome, returns: registry.get(statement.tool)?.definition.returns };
+    return outcomeOf(await pipeline.call(call));
   }
 }
 
@@ -218,23 +214,28 @@ interface LedgerEntry {
   readonly untilMs: number;
 }
 
-/** An answer of a call. */
+/** An answer of a call. It is data and no function, which would hold the request and the result in memory. */
 interface LedgerAnswer {
   /** The answer as it was sent. */
   readonly bytes: Uint8Array;
-  /** Returns the answer with the signature of this hub, which every other hub can check. */
-  signed(): Uint8Array;
+  /** If the answer was sent without a signature: its head. The entry hub may query the outcome over another hub, and then needs a signature. */
+  readonly toSign?: AnswerHead;
+}
+
+interface RunningRequest {
+  /** Resolves when the request is accepted. Never resolves if the request is refused. */
+  readonly dispatched: PromiseWithResolvers<void>;
+  /** Resolves with the encoded answer. Rejects if the request ended without an answer. */
+  readonly answer: PromiseWithResolvers<Uint8Array>;
 }
 
 /** A request and its outcome. */
 export interface LedgerRecord extends LedgerEntry {
   /** State of a request; `spent` means that it never ran and never will. */
   state: 'running' | 'finished' | 'spent';
-  /** Resolves when the request is accepted. Never resolves if the request is refused. */
-  readonly dispatched: Promise<void>;
+  /** Absent after the end: a resolved promise would hold the answer. */
+  running?: RunningRequest | undefined;
   dispatch(): void;
-  /** Resolves with the encoded answer. Rejects if the request ended without an answer. */
-  readonly answer: Promise<Uint8Array>;
   /** Ends the request. If `answer` is undefined, marks the request as one that never ran. */
   settle(answer: LedgerAnswer | undefined): void;
   /** The answer, stored for queries by the entry hub. Absent while the request runs, if it never ran, or after deletion to save memory. */
@@ -278,22 +279,21 @@ export class CallLedger {
   }
 
   #newRecord(entry: LedgerEntry): LedgerRecord {
-    const dispatch = Promise.withResolvers<void>();
-    const answer = Promise.withResolvers<Uint8Array>();
-    answer.promise.catch(() => {});
     const record: LedgerRecord = {
       ...entry,
       state: 'running',
-      dispatched: dispatch.promise,
-      dispatch: () => dispatch.resolve(),
-      answer: answer.promise,
+      running: { dispatched: Promise.withResolvers(), answer: Promise.withResolvers() },
+      dispatch: () => record.running?.dispatched.resolve(),
       settle: (given) => {
+        const { answer } = record.running ?? {};
+        record.running = undefined;
         record.state = given ? 'finished' : 'spent';
         if (given) this.#keep(record, given);
-        if (given) answer.resolve(given.bytes);
-        else answer.reject(new AtmoError('NODE_UNAVAILABLE', 'The request ended before it ran'));
+        if (given) answer?.resolve(given.bytes);
+        else answer?.reject(new AtmoError('NODE_UNAVAILABLE', 'The request ended before it ran'));
       },
     };
+    record.running?.answer.promise.catch(() => {});
     return record;
   }
 

@@ -107,15 +107,19 @@ export class RpcEndpoint {
     const record = ledger.find(entryHub, requestId);
     if (!record) ledger.spend({ ...ledgerEntry(opened), id: requestId });
     if (!record || record.state === 'spent') return signer.answer(opened, () => ({ state: 'unknown', epoch: epoch() }));
-    const isOver = record.state === 'running' ? await this.#isOver(record, opened, request) : true;
+    const isOver = record.running ? await this.#isOver(record.running, opened, request) : true;
     if (!isOver) return signer.answer(opened, () => ({ state: 'running', epoch: epoch() }));
-    if (record.kept) return record.kept.signed();
+    if (record.kept) return record.kept.toSign ? signer.signLate(record.kept.bytes, record.kept.toSign) : record.kept.bytes;
     const state = ledger.find(entryHub, requestId)?.state === 'spent' ? 'unknown' : 'forgotten';
     return signer.answer(opened, () => ({ state, epoch: epoch() }));
   }
 
   /** Waits for the end of a call, at most as long as the entry hub waits. Resolves with true if the call has ended, otherwise false. */
-  #isOver(record: LedgerRecord, { untilMs }: OpenedRequest<CallStatusQuery>, { signal }: IncomingRequest): Promise<boolean> {
+  #isOver(
+    { answer }: NonNullable<LedgerRecord['running']>,
+    { untilMs }: OpenedRequest<CallStatusQuery>,
+    { signal }: IncomingRequest,
+  ): Promise<boolean> {
     const { clock } = this.#collaborators;
     return new Promise((resolve) => {
       const stop = clock.after(Math.max(0, untilMs - clock.monotonic()), () => resolve(false));
@@ -124,7 +128,7 @@ export class RpcEndpoint {
         resolve(isOver);
       };
       signal.addEventListener('abort', () => end(false), { once: true });
-      record.answer.then(
+      answer.promise.then(
         () => end(true),
         () => end(true),
       );

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { openToolResponse, partCodec, type ResponsePart, signToolResponse, type ToolResponse } from '../../codec/messages/call.ts';
-import { encodeSessionAnswer } from '../../codec/messages/session-call.ts';
+import { decodeSessionAnswer, encodeSessionAnswer } from '../../codec/messages/session-call.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AtmoError, type ErrorBody, toAtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
@@ -123,10 +123,18 @@ export class PartReader {
   }
 }
 
-/** The outcome of a request. `returns` is the schema of the result, and shows which fields of the result are bytes. */
-export type Outcome =
-  | { readonly kind: 'result'; readonly result: Json; readonly returns?: JsonSchema | undefined }
-  | { readonly kind: 'error'; readonly error: ErrorBody };
+/** The outcome of a request. */
+export type Outcome = { readonly kind: 'result'; readonly result: Json } | { readonly kind: 'error'; readonly error: ErrorBody };
+
+/** What an answer needs of its request. It holds neither the parameters nor the token. */
+export interface AnswerHead extends Pick<RequestHead, 'id' | 'entryHub'> {
+  /** Number of hops that the request has taken. */
+  readonly hops: number;
+  /** Microseconds from the arrival of the request to its outcome. */
+  readonly durationUs: number;
+  /** The declared schema of the result, which shows which of its texts are sent as bytes. */
+  readonly returns?: JsonSchema | undefined;
+}
 
 interface SignerCollaborators {
   readonly self: SigningHub;
@@ -143,34 +151,39 @@ export class AnswerSigner {
     this.#collaborators = collaborators;
   }
 
-  /** Returns the encoded answer. `startMs` is the arrival time of the request, by the monotonic clock. */
-  sign(outcome: Outcome, opened: OpenedRequest<RequestHead>, startMs: number): Uint8Array {
-    const { self, clock, time } = this.#collaborators;
-    const { statement, hops } = opened;
-    const head = {
-      id: randomUUID(),
-      requestId: statement.id,
-      execution: {
-        nodeId: self.hubId,
-        durationUs: Math.max(0, Math.round((clock.monotonic() - startMs) * 1000)),
-        hops,
-      },
-      timeMs: time.now(),
-    };
+  /** Returns the head of the answer to a request that has its outcome now. `startMs` is when it arrived, by the monotonic clock. */
+  headOf({ statement: { id, entryHub }, hops }: OpenedRequest<RequestHead>, startMs: number, returns?: JsonSchema): AnswerHead {
+    const durationUs = Math.max(0, Math.round((this.#collaborators.clock.monotonic() - startMs) * 1000));
+    return { id, entryHub, hops, durationUs, returns };
+  }
+
+  /** Returns the encoded and signed answer. */
+  sign(outcome: Outcome, head: AnswerHead): Uint8Array {
+    const { self, time } = this.#collaborators;
+    const { id: requestId, durationUs, hops } = head;
+    const statement = { id: randomUUID(), requestId, execution: { nodeId: self.hubId, durationUs, hops }, timeMs: time.now() };
     if (outcome.kind === 'error')
-      return signToolResponse({ ...head, status: 'error', error: this.#located(outcome.error) }, self.privateKey);
-    const returns = this.#bytesOf(outcome, statement);
-    return signToolResponse({ ...head, status: 'success', result: outcome.result }, self.privateKey, returns);
+      return signToolResponse({ ...statement, status: 'error', error: this.#located(outcome.error) }, self.privateKey);
+    return signToolResponse({ ...statement, status: 'success', result: outcome.result }, self.privateKey, this.#bytesOf(head));
   }
 
   /** Returns the encoded answer to a call that came without a signature. Only the session protects this answer. */
-  unsigned(outcome: Outcome, { statement }: OpenedRequest<RequestHead>): Uint8Array {
+  unsigned(outcome: Outcome, head: AnswerHead): Uint8Array {
     if (outcome.kind === 'error') return encodeSessionAnswer({ status: 'error', error: this.#located(outcome.error) });
-    return encodeSessionAnswer({ status: 'success', result: outcome.result }, this.#bytesOf(outcome, statement));
+    return encodeSessionAnswer({ status: 'success', result: outcome.result }, this.#bytesOf(head));
+  }
+
+  /** Returns an answer of `unsigned` with a signature. */
+  signLate(unsigned: Uint8Array, head: AnswerHead): Uint8Array {
+    const content = decodeSessionAnswer(unsigned);
+    return this.sign(
+      content.status === 'error' ? { kind: 'error', error: content.error } : { kind: 'result', result: content.result },
+      head,
+    );
   }
 
   /** Returns the schema by which bytes of the result are sent as bytes. Hubs on the route need not read `wire:bytes`: they only forward. */
-  #bytesOf({ returns }: Extract<Outcome, { readonly kind: 'result' }>, { entryHub }: RequestHead): JsonSchema | undefined {
+  #bytesOf({ returns, entryHub }: AnswerHead): JsonSchema | undefined {
     return this.#collaborators.routes.reads(entryHub, 'wire:bytes') ? returns : undefined;
   }
 
@@ -183,12 +196,12 @@ export class AnswerSigner {
     const startMs = this.#collaborators.clock.monotonic();
     try {
       const result = await work();
-      return this.sign({ kind: 'result', result, returns: returns?.(result) }, opened, startMs);
+      return this.sign({ kind: 'result', result }, this.headOf(opened, startMs, returns?.(result)));
     } catch (thrown) {
       const error = toAtmoError(thrown);
       // An unexpected error is thrown again, so that the peer link logs its stack.
       if (error.code === 'INTERNAL_ERROR' && !(thrown instanceof AtmoError)) throw thrown;
-      return this.sign({ kind: 'error', error: error.toBody() }, opened, startMs);
+      return this.sign({ kind: 'error', error: error.toBody() }, this.headOf(opened, startMs));
     }
   }
 

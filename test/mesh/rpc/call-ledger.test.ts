@@ -5,7 +5,7 @@ import { ManualClock } from '../../manual-clock.ts';
 
 const hub = 'hub-1' as HubId;
 const entry = (clock: ManualClock, id: string, entryHub = hub) => ({ entryHub, id, fingerprint: id, untilMs: clock.monotonic() + 30_000 });
-const answer = (length: number) => ({ bytes: new Uint8Array(length), signed: () => new Uint8Array(length) });
+const answer = (length: number) => ({ bytes: new Uint8Array(length) });
 
 describe('the ledger of requests', () => {
   test('deletes an entry when it expires, and not before', () => {
@@ -47,11 +47,14 @@ describe('the ledger of requests', () => {
   test('stores the newest answers when they are too long to store all, and of the others that they ended', () => {
     const clock = new ManualClock();
     const ledger = new CallLedger(clock);
-    for (const id of ['a', 'b', 'c', 'd', 'e']) ledger.open(entry(clock, id)).settle(answer(4_000_000));
+    const records = ['a', 'b', 'c', 'd', 'e'].map((id) => ledger.open(entry(clock, id)));
+    for (const record of records) record.settle(answer(4_000_000));
     expect(['a', 'b', 'e'].map((id) => [ledger.find(hub, id)?.state, ledger.find(hub, id)?.kept?.bytes.length])).toEqual([
       ['finished', undefined],
       ['finished', 4_000_000],
       ['finished', 4_000_000],
     ]);
+    // No promise of a record holds an answer that was deleted.
+    expect(records.map(({ running }) => running)).toEqual(Array(5).fill(undefined));
   });
 });

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { openToolResponse } from '../../../src/codec/messages/call.ts';
 import { frameCodec } from '../../../src/codec/messages/connection.ts';
@@ -162,9 +164,37 @@ describe('a call to a neighbour', () => {
     };
     const answer = forward({ untilMs: setup.clock.monotonic() + 10_000 });
     expect([await setup.within(10_000, answer), runs(), asked]).toEqual([1, 1, ['session_call', 'call_status']]);
-    const { status } = openToolResponse(results[0] ?? new Uint8Array(0), () => executor.identity.verifyKey);
-    expect([status, entry.drops.counts]).toEqual(['success', {}]);
+    const { status, execution } = openToolResponse(results[0] ?? new Uint8Array(0), () => executor.identity.verifyKey);
+    // The call took no time; what was waited for its answer is no part of it.
+    expect([status, execution.durationUs, entry.drops.counts]).toEqual(['success', 0, {}]);
   });
+});
+
+test.each([
+  ['without a signature', []],
+  ['that is signed', ['wire:session']],
+] as const)('of a call %s, nothing but the bytes of its answer stays in memory, also if it is refused', async (_, unread) => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const objects = () => Array.from({ length: 10_000 }, () => ({}));
+  const { setup, forward, executor } = await stage({
+    parameters: { type: 'object', properties: { list: { type: 'array', items: {}, description: 'Objects' } } },
+    handler: async () => objects(),
+  });
+  const refused = makeTool({ name: 'refused', permissions: ['admin:nobody'] });
+  executor.registry.register(refused);
+  for (const feature of unread) setup.unread.add(feature);
+  const used = async (calls: number) => {
+    for (let call = 0; call < calls; call++) {
+      expect(await forward({ params: { list: objects() } })).toHaveLength(10_000);
+      expect(await forward({ params: { list: objects() } }, refused)).toBe('TOOL_NOT_FOUND');
+    }
+    await settled();
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = await used(1);
+  expect((await used(40)) - before).toBeLessThan(5_000_000);
 });
 
 describe('a call without a signature is refused', () => {
