@@ -109,6 +109,8 @@ function refuse(problem: string): never {
 }
 
 const SPACE = 'access.nonces';
+/** Key of the end of the wait after a loss. A nonce has a dot in its key. */
+const LOST_UNTIL = 'lost-until';
 
 /** Limits of the replay cache. */
 export interface ReplayLimits {
@@ -153,8 +155,9 @@ export class ReplayCache implements Service {
 
   /** Loads the stored nonces. Rejects with STORAGE_FAILED if they cannot be read. */
   async start(): Promise<void> {
-    if (this.#ports.hasLostState) this.#acceptsFromMs = this.#ports.clock.monotonic() + LONGEST_VALID_MS;
+    this.#beginWait();
     for (const { key, value } of this.#ports.store.entries(SPACE)) {
+      if (key === LOST_UNTIL) continue;
       // If the expiry time of a nonce is unreadable, the nonce is kept for two minutes, because no proof stays valid for longer.
       const untilMs = typeof value === 'number' ? value : this.#ports.time.now() + 120_000;
       this.#keep(key, { holder: key.slice(0, key.indexOf('.')), untilMs });
@@ -180,6 +183,17 @@ export class ReplayCache implements Service {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#live.clear();
     this.#perHolder.clear();
+  }
+
+  /** Begins the wait after a loss, or goes on with that of an earlier start. Its end is stored, because the next start finds no loss. */
+  #beginWait(): void {
+    const { store, time, clock, hasLostState } = this.#ports;
+    const stored = store.get(SPACE, LOST_UNTIL);
+    if (!hasLostState && typeof stored !== 'number') return;
+    const untilMs = hasLostState ? time.now() + LONGEST_VALID_MS : Number(stored);
+    if (hasLostState) store.set(SPACE, LOST_UNTIL, untilMs, { ttlMs: LONGEST_VALID_MS });
+    // After the clock was set back, no more than a whole wait is left.
+    this.#acceptsFromMs = clock.monotonic() + Math.min(untilMs - time.now(), LONGEST_VALID_MS);
   }
 
   #requireKnown(): void {

@@ -66,6 +66,23 @@ describe('the replay cache', () => {
     expect(after.use('a', '02', inTwoMinutes())).toBe(true);
   });
 
+  test('waits as long after another restart, which finds nothing lost, and then leaves nothing on the disk', async () => {
+    const { open, inTwoMinutes, clock, store } = await cacheRoom();
+    await open({ hasLostState: true });
+    clock.advance(60_000);
+    const again = await open();
+    expect(() => again.use('a', '01', inTwoMinutes())).toThrow(
+      expect.objectContaining({ code: 'SERVICE_UNAVAILABLE', details: { retry_after_ms: 60_000 } }),
+    );
+    clock.correctBy(-3_600_000);
+    expect(() => again.use('a', '01', inTwoMinutes())).toThrow(expect.objectContaining({ code: 'SERVICE_UNAVAILABLE' }));
+    const late = await open();
+    clock.advance(120_000);
+    expect(late.use('a', '01', inTwoMinutes())).toBe(true);
+    clock.correctBy(3_600_000);
+    expect(store.entries('access.nonces').map(({ key }) => key)).not.toContain('lost-until');
+  });
+
   test('refuses new nonces when it is full, and forgets none that could be replayed', async () => {
     const { cache, clock, inTwoMinutes } = await cacheRoom({ maxNonces: 3 });
     for (const nonce of ['01', '02', '03']) cache.use('a', nonce, inTwoMinutes());
