@@ -15,7 +15,7 @@ import type { SchemaValidator } from '../tools/schema/schema-validator.ts';
 import type { ComingAutomations } from './coming-conflicts.ts';
 import type { IdempotencyStore } from './idempotency-store.ts';
 import type { JobStore } from './jobs/job-store.ts';
-import { MemoryGuard, SessionCallLimit } from './limits.ts';
+import { type FreeMemory, MemoryGuard, SessionCallLimit } from './limits.ts';
 import type { UsageCounter } from './usage.ts';
 
 /** A call that this hub sends to another hub. The other hub repeats all checks. */
@@ -142,7 +142,7 @@ export interface PipelineCollaborators extends Pick<HubContext, 'clock' | 'logge
   /** Returns the role for which a principal's token was issued. */
   readonly roleOf: (principal: Principal) => string | undefined;
   /** The process, which reports the free memory. */
-  readonly process: Pick<NodeJS.Process, 'availableMemory'>;
+  readonly process: FreeMemory;
   readonly usage: UsageCounter;
 }
 

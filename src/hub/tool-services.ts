@@ -6,6 +6,7 @@ import { IdempotencyStore } from '../calls/idempotency-store.ts';
 import { JobDirectory, JobLocations } from '../calls/jobs/job-directory.ts';
 import { JobStore } from '../calls/jobs/job-store.ts';
 import { WaitingJobs } from '../calls/jobs/waiting-jobs.ts';
+import { availableHeap } from '../calls/limits.ts';
 import { type MeshPorts, MeshProxy } from '../calls/mesh-ports.ts';
 import { CallPipeline } from '../calls/pipeline.ts';
 import type { RouteCandidate } from '../calls/pipeline-context.ts';
@@ -181,9 +182,6 @@ function ownCandidate(
   };
 }
 
-/** Largest number of calls of one caller that wait for a slot. */
-const MAX_QUEUED_PER_CALLER = 256;
-
 type PipelineParts = Pick<ToolServices, 'registry' | 'tools' | 'validator' | 'jobStore' | 'meshProxy' | 'states' | 'coming'> & {
   readonly self: RouteCandidate;
   readonly usage: UsageCounter;
@@ -229,14 +227,14 @@ function openPipeline(collaborators: ToolServiceCollaborators, parts: PipelinePa
       sealSecret: (value) => auth.key.sealSecret(value),
       features: { required: tools.features, granted: featuresOf },
       roleOf,
-      process: { availableMemory },
+      process: { availableMemory, availableHeap },
       usage: parts.usage,
     },
     {
       maxConcurrent: tools.maxConcurrent,
       maxQueued: tools.maxQueued,
       maxConcurrentPerCaller: tools.maxConcurrentPerCaller,
-      maxQueuedPerCaller: MAX_QUEUED_PER_CALLER,
+      maxQueuedPerCaller: memory.calls.maxQueuedPerCaller,
       defaultTimeoutMs: tools.defaultTimeoutMs,
       maxCallsPerSession: tools.maxCallsPerSession,
       maxParamsBytes: tools.maxParamsBytes,

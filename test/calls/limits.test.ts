@@ -1,12 +1,14 @@
+import { getHeapStatistics } from 'node:v8';
 import { expect, test } from 'vitest';
-import { MemoryGuard } from '../../src/calls/limits.ts';
+import { availableHeap, MemoryGuard } from '../../src/calls/limits.ts';
 import { ManualClock } from '../manual-clock.ts';
 
-function makeGuard(freeBytes: number) {
+function makeGuard(freeBytes: number, heapBytes = Number.MAX_SAFE_INTEGER) {
   const clock = new ManualClock();
   const process = {
     free: freeBytes,
     asked: 0,
+    availableHeap: () => heapBytes,
     availableMemory() {
       this.asked++;
       return this.free;
@@ -20,6 +22,16 @@ const EXCEEDED = expect.objectContaining({ code: 'RESOURCE_EXCEEDED', message: e
 test('work is refused while less memory than the limit is free', () => {
   expect(() => makeGuard(999_999).guard.check()).toThrow(EXCEEDED);
   expect(() => makeGuard(1_000_000).guard.check()).not.toThrow();
+});
+
+test('work is refused while the heap of V8 is almost at its bound, whatever memory the machine has', () => {
+  expect(() => makeGuard(9_000_000, 999_999).guard.check()).toThrow(EXCEEDED);
+  expect(() => makeGuard(9_000_000, 1_000_000).guard.check()).not.toThrow();
+  const before = availableHeap();
+  const kept = Array.from({ length: 1_000_000 }, (_, at) => ({ at }));
+  expect(before - availableHeap()).toBeGreaterThan(10_000_000);
+  expect(availableHeap()).toBeLessThan(getHeapStatistics().heap_size_limit);
+  expect(kept).toHaveLength(1_000_000);
 });
 
 test('the free memory is measured at the first call, and from then on at most once a second', () => {

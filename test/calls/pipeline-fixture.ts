@@ -138,7 +138,7 @@ export function permissiveParts(clock: Clock): GuardingParts {
     sealSecret: (value) => createHmac('sha256', 'a key of tests').update(JSON.stringify(value)).digest('hex'),
     features: { required: {}, granted: () => [] },
     roleOf: () => undefined,
-    process: { availableMemory: () => Number.MAX_SAFE_INTEGER },
+    process: { availableMemory: () => Number.MAX_SAFE_INTEGER, availableHeap: () => Number.MAX_SAFE_INTEGER },
     usage: new UsageCounter(),
   };
 }

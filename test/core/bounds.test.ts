@@ -242,7 +242,7 @@ describe('size and memory', () => {
       looks++;
       return free;
     };
-    const setup = makePipeline({ process: { availableMemory } });
+    const setup = makePipeline({ process: { availableMemory, availableHeap: () => Number.MAX_SAFE_INTEGER } });
     setup.registry.register(makeTool({}));
     const call = async () => codeOf(await setup.pipeline.call({ principal: owner, tool: 'probe', params: {} }));
     expect([await call(), await call()]).toEqual(['success', 'success']);

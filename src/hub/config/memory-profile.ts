@@ -19,11 +19,17 @@ export interface MemoryProfile {
   readonly service: { readonly highMb: number; readonly maxMb: number };
   /** Page cache of each of the hub's databases, in KiB. */
   readonly databaseCacheKib: number;
-  /** Defaults of `tools.max_concurrent`, `tools.max_queued` and `tools.max_concurrent_per_caller`. */
-  readonly calls: { readonly maxConcurrent: number; readonly maxQueued: number; readonly maxConcurrentPerCaller: number };
+  readonly calls: {
+    /** Defaults of `tools.max_concurrent`, `tools.max_queued` and `tools.max_concurrent_per_caller`. */
+    readonly maxConcurrent: number;
+    readonly maxQueued: number;
+    readonly maxConcurrentPerCaller: number;
+    /** Largest number of calls of one caller that wait for a slot. */
+    readonly maxQueuedPerCaller: number;
+  };
   /** Default of `mesh.max_peers`, and bounds of what is kept about other hubs of a mesh. */
   readonly mesh: { readonly maxPeers: number; readonly limits: Pick<GossipLimits, 'maxHubs' | 'maxBytes' | 'maxBlobBytes'> };
-  /** A call is refused while less than this number of bytes is available. */
+  /** A call is refused while less than this number of bytes is available, of the memory or of V8's heap. */
   readonly minFreeBytes: number;
   /** scrypt cost of the backups that the hub itself writes. */
   readonly backupCost: ScryptCost;
@@ -41,7 +47,7 @@ const PROFILES: Readonly<Record<MemoryProfileName, Omit<MemoryProfile, 'name'>>>
     environment: {},
     service: { highMb: 384, maxMb: 512 },
     databaseCacheKib: 2_000,
-    calls: { maxConcurrent: 256, maxQueued: 1_024, maxConcurrentPerCaller: 64 },
+    calls: { maxConcurrent: 256, maxQueued: 1_024, maxConcurrentPerCaller: 64, maxQueuedPerCaller: 256 },
     mesh: { maxPeers: 64, limits: GOSSIP_LIMITS },
     minFreeBytes: 16_000_000,
     backupCost: ARCHIVE_COST,
@@ -53,7 +59,7 @@ const PROFILES: Readonly<Record<MemoryProfileName, Omit<MemoryProfile, 'name'>>>
     environment: { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072', MALLOC_MMAP_THRESHOLD_: '65536', UV_THREADPOOL_SIZE: '2' },
     service: { highMb: 224, maxMb: 288 },
     databaseCacheKib: 500,
-    calls: { maxConcurrent: 32, maxQueued: 128, maxConcurrentPerCaller: 16 },
+    calls: { maxConcurrent: 32, maxQueued: 128, maxConcurrentPerCaller: 16, maxQueuedPerCaller: 32 },
     mesh: { maxPeers: 16, limits: { maxHubs: 64, maxBytes: 12 * 1_048_576, maxBlobBytes: 4 * 1_048_576 } },
     minFreeBytes: 8_000_000,
     backupCost: SMALL_ARCHIVE_COST,
