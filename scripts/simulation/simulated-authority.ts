@@ -3,7 +3,7 @@ import type { CertificateChain } from '../../src/codec/messages/membership.ts';
 import { generatePrivateKey, hubIdOf, publicKeyOf, rawPublicKey } from '../../src/codec/public-key.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { HubId } from '../../src/core/ids.ts';
-import type { MemberCertificates } from '../../src/mesh/gossip/announcement-validator.ts';
+import type { MemberCertificates } from '../../src/mesh/gossip/hub-record.ts';
 import { inviterCertificate, verifyCertificate } from '../../src/mesh/membership/certificates.ts';
 
 /** A hub's key and what it is called. */

@@ -7,14 +7,8 @@ import type { HubId } from '../../core/ids.ts';
 import { KeyedRateLimit } from '../rate-limit.ts';
 import { MAX_GOSSIP_BYTES } from '../transport/mesh-engine.ts';
 import type { DropReason } from './gossip-limits.ts';
-import type { Signed } from './hub-record.ts';
+import type { MemberCertificates, Signed } from './hub-record.ts';
 import type { HubRecords } from './hub-records.ts';
-
-/** Port: verifies membership certificates. */
-export interface MemberCertificates {
-  /** Returns the hub and key of a certificate. Throws PERMISSION_DENIED or VALIDATION_ERROR if the certificate is not valid now. */
-  admit(chain: CertificateChain): { readonly hubId: HubId; readonly publicKey: KeyObject };
-}
 
 /** Verifies an envelope in the same way as `openAnnouncement`. Returns the announcement with the envelope bytes to store. */
 export type OpenEnvelope = (envelope: Uint8Array, keyOf: (unverified: Announcement) => KeyObject | undefined) => Signed;

@@ -8,6 +8,12 @@ import type { HubId } from '../../core/ids.ts';
 import type { KeyValueStore } from '../../core/storage/key-value-store.ts';
 import type { DropReason } from './gossip-limits.ts';
 
+/** Port: verifies membership certificates. */
+export interface MemberCertificates {
+  /** Returns the hub and key of a certificate. Throws PERMISSION_DENIED or VALIDATION_ERROR if the certificate is not valid now. */
+  admit(chain: CertificateChain): { readonly hubId: HubId; readonly publicKey: KeyObject };
+}
+
 /** Time at which an announcement arrived, by the monotonic clock and by the time of day. */
 interface Moment {
   readonly monotonicMs: number;

@@ -3,6 +3,21 @@ import { compareText } from '../../core/edit-distance.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { PeerDevice, PeerState } from '../../core/mesh-view.ts';
 
+/** Port: what lookups have found in the other sites of the mesh, and the way there. */
+export interface OtherSites {
+  /** Returns the site of a hub that a lookup has found in another site. */
+  siteOf(id: HubId): string | undefined;
+  /** Returns the hubs to which requests for another site are sent, best first. A border member may have to connect to them first. */
+  hopsTo(site: string): readonly HubId[];
+  /**
+   * Looks in the other sites for hubs with these words, if their summaries may have them. With `all`, a site is asked only if it may have
+   * all words; with `most`, those sites are asked that may have the most, and at least half of them. Resolves when they have answered.
+   */
+  look(words: readonly string[], need: 'all' | 'most'): Promise<void> | undefined;
+  /** Calls the listener when the summaries or border members may have changed. Returns a function that ends the calls. */
+  onChange(listener: () => void): () => void;
+}
+
 /** Another hub, as its own signed announcements describe it. */
 export interface KnownHub {
   readonly id: HubId;

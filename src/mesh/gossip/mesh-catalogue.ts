@@ -10,17 +10,16 @@ import type { RegisteredTool, ToolDefinition } from '../../tools/definition/tool
 import { toolKey } from '../../tools/definition/tool-names.ts';
 import type { RemoteResolveOptions, RemoteTools, SearchedTools } from '../../tools/registry/tool-directory.ts';
 import { wordOfName, wordsOfSentence } from '../sites/site-words.ts';
-import type { Sites } from '../sites/sites.ts';
 import type { DefinitionStore, OfferedTool } from './definition-store.ts';
 import { HubToolIndex } from './hub-tool-index.ts';
-import { type HubDirectory, isPresent, type KnownHub } from './known-hub.ts';
+import { type HubDirectory, isPresent, type KnownHub, type OtherSites } from './known-hub.ts';
 
 interface CatalogueCollaborators {
   readonly directory: HubDirectory;
   readonly definitions: DefinitionStore;
   readonly clock: Clock;
   /** Sites of the mesh; undefined if this hub has no site. */
-  readonly sites?: Pick<Sites, 'siteOf' | 'look'> | undefined;
+  readonly sites?: Pick<OtherSites, 'siteOf' | 'look'> | undefined;
 }
 
 interface IndexedHub {

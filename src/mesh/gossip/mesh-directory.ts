@@ -4,7 +4,7 @@ import { MAX_VECTOR_HUBS, type VersionVector } from '../../codec/messages/sync.t
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { GossipVerdict } from '../transport/mesh-engine.ts';
-import { AnnouncementValidator, type MemberCertificates, type OpenEnvelope, type ValidAnnouncement } from './announcement-validator.ts';
+import { AnnouncementValidator, type OpenEnvelope, type ValidAnnouncement } from './announcement-validator.ts';
 import { type BlobStore, shortName } from './blob-store.ts';
 import { type DropCounter, type DropReason, GOSSIP_LIMITS, type GossipLimits } from './gossip-limits.ts';
 import {
@@ -12,6 +12,7 @@ import {
   type AnnouncementVersion,
   HubRecord,
   isNewer,
+  type MemberCertificates,
   STATE_TRANSITIONS,
   type StateTransitions,
 } from './hub-record.ts';

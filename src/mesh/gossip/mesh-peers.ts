@@ -4,9 +4,8 @@ import type { HubId } from '../../core/ids.ts';
 import { present } from '../../core/json.ts';
 import type { MeshView, Peer } from '../../core/mesh-view.ts';
 import type { PeerLinks } from '../rpc/peer-link.ts';
-import type { Sites } from '../sites/sites.ts';
 import type { BlobStore } from './blob-store.ts';
-import { type HubDirectory, isPresent, type KnownHub } from './known-hub.ts';
+import { type HubDirectory, isPresent, type KnownHub, type OtherSites } from './known-hub.ts';
 
 interface PeersCollaborators {
   readonly self: HubId;
@@ -16,7 +15,7 @@ interface PeersCollaborators {
   readonly blobs: BlobStore;
   readonly clock: Clock;
   /** Sites of the mesh; undefined if this hub has no site. */
-  readonly sites?: Pick<Sites, 'siteOf' | 'hopsTo' | 'onChange'> | undefined;
+  readonly sites?: Pick<OtherSites, 'siteOf' | 'hopsTo' | 'onChange'> | undefined;
 }
 
 /** A lookup has passed two border members, so a call reaches the hub over them: one hop to each of them and one to the hub. */

@@ -10,7 +10,7 @@ import { selectNeighbours } from '../discovery/neighbour-choice.ts';
 import type { KnownAddresses } from '../discovery/peer-addresses.ts';
 import type { BlobStore } from '../gossip/blob-store.ts';
 import type { DropCounter } from '../gossip/gossip-limits.ts';
-import { isPresent, type KnownHub } from '../gossip/known-hub.ts';
+import { isPresent, type KnownHub, type OtherSites } from '../gossip/known-hub.ts';
 import { type DirectoryCollaborators, MeshDirectory } from '../gossip/mesh-directory.ts';
 import type { PeerLinks } from '../rpc/peer-link.ts';
 import { type FoundHub, SiteLookups } from './site-lookups.ts';
@@ -67,7 +67,7 @@ const MAX_RECENT = 512;
  * The sites of a mesh. Hubs of one site gossip with each other only. Border members of each site exchange signed summaries with those of
  * other sites, and every hub stores the summaries. When somebody looks for something that a summary may contain, the hub asks that site.
  */
-export class Sites implements Service {
+export class Sites implements Service, OtherSites {
   readonly site: string;
   readonly summaries: SummaryStore;
   readonly visited: VisitedSites;
@@ -195,7 +195,6 @@ export class Sites implements Service {
     return this.visited.hub(id) !== undefined || this.summaries.borders().has(id);
   }
 
-  /** Returns the site of a hub that a lookup has found in another site. */
   siteOf(id: HubId): string | undefined {
     return this.#parts.directory.hub(id) ? undefined : this.visited.hub(id)?.site;
   }
@@ -222,7 +221,6 @@ export class Sites implements Service {
     return [...this.summaries.borders().values()];
   }
 
-  /** Returns the hubs to which requests for another site are sent, best first. A border member may have to connect to them first. */
   hopsTo(site: string): readonly HubId[] {
     if (site === this.site) return [];
     const { hub, links, nextHop } = this.#parts;
@@ -233,10 +231,6 @@ export class Sites implements Service {
     return [...new Set([...linked, ...(this.isBorder() ? theirs : []), ...inside])];
   }
 
-  /**
-   * Looks in the other sites for hubs with these words, if their summaries may have them. With `all`, a site is asked only if it may have
-   * all words; with `most`, those sites are asked that may have the most, and at least half of them. Resolves when they have answered.
-   */
   look(words: readonly string[], need: 'all' | 'most'): Promise<void> | undefined {
     const asked = this.#sitesWith(words, need);
     if (asked.length === 0) return undefined;
@@ -249,7 +243,6 @@ export class Sites implements Service {
     return () => this.#peerListeners.delete(listener);
   }
 
-  /** Calls the listener when the summaries or border members may have changed. Returns a function that ends the calls. */
   onChange(listener: () => void): () => void {
     this.#changeListeners.add(listener);
     return () => this.#changeListeners.delete(listener);

@@ -4,9 +4,8 @@ import { MAX_SUMMARIES, MAX_SUMMARY_BYTES, type SiteSummary, siteSummaryCodec } 
 import type { Clock, TrustedTime } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
-import type { MemberCertificates } from '../gossip/announcement-validator.ts';
 import type { DropReason } from '../gossip/gossip-limits.ts';
-import { type AnnouncementVersion, isNewer } from '../gossip/hub-record.ts';
+import { type AnnouncementVersion, isNewer, type MemberCertificates } from '../gossip/hub-record.ts';
 import { mayHave } from './site-words.ts';
 
 /** Verifies a summary in the same way as `siteSummaryCodec.open`, and copies the bytes. */

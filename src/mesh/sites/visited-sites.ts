@@ -3,18 +3,33 @@ import { decodeBlobAnswer } from '../../codec/messages/sync.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { HubId } from '../../core/ids.ts';
 import { type BlobStore, blobOf } from '../gossip/blob-store.ts';
+import type { GossipLimits } from '../gossip/gossip-limits.ts';
 import type { DirectoryChange, HubDirectory, KnownHub } from '../gossip/known-hub.ts';
-import type { MeshDirectory } from '../gossip/mesh-directory.ts';
+
+/** Directory of the hubs of one visited site. */
+interface SiteDirectory extends HubDirectory {
+  /** Estimated size, in bytes, of the records of the hubs, without blobs. */
+  readonly bytes: number;
+  /** Validates and records an announcement. */
+  receive(envelope: Uint8Array, from: HubId): unknown;
+  /** Assembles the states that waited for pages. */
+  assemble(): void;
+  /** Returns the names of missing blobs, each with a hub that announces the blob. */
+  missingBlobs(): ReadonlyMap<string, HubId>;
+  usedBlobs(): ReadonlySet<string>;
+  sweep(): void;
+  recheck(): void;
+}
 
 interface VisitedSitesCollaborators {
   readonly blobs: BlobStore;
   readonly clock: Clock;
   /** Makes an empty directory for the hubs of one site. It drops announcements of hubs of any other site. */
-  readonly makeDirectory: (site: string) => MeshDirectory;
+  readonly makeDirectory: (site: string) => SiteDirectory;
 }
 
 interface VisitedSite {
-  readonly directory: MeshDirectory;
+  readonly directory: SiteDirectory;
   readonly sinceMs: number;
   usedMs: number;
 }
@@ -22,7 +37,7 @@ interface VisitedSite {
 /** Hex digits in the names of definitions and of pages. */
 const BLOB_NAME_DIGITS = [16, 32] as const;
 /** Limits of the directory of one visited site. */
-export const VISITED_LIMITS: ConstructorParameters<typeof MeshDirectory>[1] = { maxHubs: 64, maxBytes: 4 * 1_048_576 };
+export const VISITED_LIMITS: Partial<GossipLimits> = { maxHubs: 64, maxBytes: 4 * 1_048_576 };
 /** Maximum number of visited sites. The one that was not used for the longest time is forgotten first. */
 const MAX_VISITED = 8;
 /** Age at which the hubs of a visited site are forgotten, in milliseconds. After 300 s, their announcements would count as too old. */
