@@ -45,7 +45,7 @@ export function benchDoor({ events, readings, store, tools: own = [], audit }: D
   for (const tool of own) registry.register(tool);
   const jobs = new JobStore({ store, clock, events });
   const tools = new ToolDirectory({ registry, self: { id: SELF, name: 'bench' }, remote: NO_OTHERS.tools, mesh: NO_OTHERS.view });
-  const idempotency = new IdempotencyStore({ store, clock });
+  const idempotency = new IdempotencyStore({ store, clock, hasLostState: false });
   const guards = permissiveParts(clock);
   const pipeline = new CallPipeline(
     {

@@ -10,6 +10,10 @@ const SPACE = 'idempotency';
 const KEPT_MS = 10 * 60_000;
 /** Milliseconds for which the entry of a running call is stored. No call may run longer than this. */
 const RUNNING_KEPT_MS = 24 * 3_600_000;
+/** Key of the time at which the hub started with older state. The keys of calls are hashes. */
+const LOST_AT = 'lost-at';
+/** Milliseconds by which the clock of a caller may be ahead. */
+const SKEW_MS = 60_000;
 /** Maximum total length of the stored answers of a caller and its descendants, in characters of JSON text. */
 const MAX_KEPT_LENGTH = 4_194_304;
 
@@ -18,6 +22,8 @@ export interface IdempotentCall {
   readonly principalId: string;
   readonly key: string;
   readonly callHash: string;
+  /** True if a repeated call could have a second effect. */
+  readonly isActing: boolean;
 }
 
 /** The exclusive right to run a call with an idempotency key. */
@@ -41,7 +47,12 @@ interface KeptAnswer {
   readonly length: number;
 }
 
-type IdempotencyParts = { readonly store: KeyValueStore; readonly clock: Pick<Clock, 'now'> };
+interface IdempotencyParts {
+  readonly store: KeyValueStore;
+  readonly clock: Pick<Clock, 'now'>;
+  /** Whether the store lost its last changes before this start, and with them keys of calls that have run. */
+  readonly hasLostState: boolean;
+}
 
 /** Lets only one call with an idempotency key run. Repeated calls get its answer, for ten minutes and across restarts. */
 export class IdempotencyStore {
@@ -54,6 +65,12 @@ export class IdempotencyStore {
     this.#parts = parts;
   }
 
+  /** Stores that keys were lost, because the next start finds no loss. Throws STORAGE_FAILED. */
+  load(): void {
+    const { store, clock, hasLostState } = this.#parts;
+    if (hasLostState) store.set(SPACE, LOST_AT, clock.now(), { ttlMs: KEPT_MS });
+  }
+
   /** Returns the number of stored answers that count towards the limits of their callers. */
   get counted(): number {
     return [...this.#kept.values()].reduce((sum, { answers }) => sum + answers.length, 0);
@@ -61,7 +78,7 @@ export class IdempotencyStore {
 
   /**
    * Claims an idempotency key, or returns the answer of the first call with that key. Throws IDEMPOTENCY_CONFLICT if the first call had
-   * other parameters, and OUTCOME_UNKNOWN if a crash interrupted the first call or its answer was deleted early.
+   * other parameters, and OUTCOME_UNKNOWN if a crash interrupted the first call, its answer was deleted early, or the key may have been lost.
    */
   claim(call: IdempotentCall): ClaimResult {
     if (call.key === '' || Buffer.byteLength(call.key) > MAX_IDEMPOTENCY_KEY_BYTES) {
@@ -72,7 +89,18 @@ export class IdempotencyStore {
     if (running) return { kind: 'repeated', answer: sameCall(running.callHash, call, running.answer) };
     const stored = this.#parts.store.get(SPACE, id);
     if (isJsonObject(stored)) return { kind: 'repeated', answer: sameCall(stored.call_hash, call, Promise.resolve(storedAnswer(stored))) };
+    this.#requireNew(call);
     return { kind: 'claimed', claim: this.#begin(id, call) };
+  }
+
+  /** For the time that answers are stored after a loss of keys, refuses a key that may be a lost one, unless a second run does no harm. */
+  #requireNew({ key, isActing }: IdempotentCall): void {
+    const lostAtMs = this.#parts.store.get(SPACE, LOST_AT);
+    if (!isActing || typeof lostAtMs !== 'number' || timeOf(key) > lostAtMs + SKEW_MS) return;
+    throw new AtmoError(
+      'OUTCOME_UNKNOWN',
+      'The hub had to start with older state and may have lost this idempotency key; read the state, then call without a key or with a new UUID of version 7',
+    );
   }
 
   #begin(id: string, { callHash, principalId }: IdempotentCall): IdempotencyClaim {
@@ -125,6 +153,12 @@ export class IdempotencyStore {
     if (!isJsonObject(stored) || stored.answer === undefined || stored.call_hash !== callHash) return;
     this.#parts.store.set(SPACE, id, { call_hash: callHash, dropped: true }, { ttlMs: KEPT_MS });
   }
+}
+
+/** Returns when a key was made, in milliseconds since 1970, if it is or begins with a UUID of version 7 (RFC 9562, 5.7); otherwise -Infinity. */
+function timeOf(key: string): number {
+  const [, high, low] = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\b/i.exec(key) ?? [];
+  return high === undefined || low === undefined ? Number.NEGATIVE_INFINITY : Number.parseInt(high + low, 16);
 }
 
 function sameCall<T>(firstHash: unknown, call: IdempotentCall, answer: T): T {

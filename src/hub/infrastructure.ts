@@ -38,6 +38,8 @@ export interface Infrastructure extends Pick<HubContext, 'clock' | 'logger' | 'e
   readonly boardDevices: BoardDevices;
   readonly homeNames: StoredHomeNames;
   readonly deviceNames: DeviceNameRegistry;
+  /** Whether the store lost its last changes before this start. */
+  readonly hasLostState: boolean;
   readonly auth: Auth;
   readonly mesh: () => MeshPorts | undefined;
 }
@@ -128,6 +130,7 @@ export async function openInfrastructure(
     boardDevices,
     homeNames,
     deviceNames,
+    hasLostState: store.hasLostChanges,
     auth,
     mesh,
   };

@@ -45,6 +45,8 @@ import type { HubConfig } from './config/config.ts';
 /** The parts of the hub that the tool services need. */
 export interface ToolServiceCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'events' | 'store'> {
   readonly auth: Auth;
+  /** Whether the store lost its last changes before this start. */
+  readonly hasLostState: boolean;
   readonly mesh: () => MeshPorts | undefined;
 }
 
@@ -192,6 +194,8 @@ type PipelineParts = Pick<ToolServices, 'registry' | 'tools' | 'validator' | 'jo
 function openPipeline(collaborators: ToolServiceCollaborators, parts: PipelineParts, config: HubConfig): CallPipeline {
   const { tools, roles, memory } = config;
   const { auth, store, clock, logger, events } = collaborators;
+  const idempotency = new IdempotencyStore({ store, clock, hasLostState: collaborators.hasLostState });
+  idempotency.load();
   const roleOf = ({ token }: Principal) => token && auth.tokens.find(token.id)?.role;
   // An agent has the feature flags of the role for which its token was minted.
   const featuresOf = (principal: Principal) => {
@@ -210,7 +214,7 @@ function openPipeline(collaborators: ToolServiceCollaborators, parts: PipelinePa
       events,
       self: parts.self,
       jobs: parts.jobStore,
-      idempotency: new IdempotencyStore({ store, clock }),
+      idempotency,
       audit: auth.audit,
       approvals: auth.approvals,
       vault: auth.callVault,

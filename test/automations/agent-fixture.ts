@@ -122,7 +122,7 @@ export async function agentFixture({
     events,
     authorizer,
     capabilities: () => ['agent_runtime'],
-    idempotency: new IdempotencyStore({ store, clock }),
+    idempotency: new IdempotencyStore({ store, clock, hasLostState: false }),
     ...(approvals && { approvals }),
     ...(rules && { rules }),
   });

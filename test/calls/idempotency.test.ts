@@ -120,11 +120,36 @@ describe('an idempotency key', () => {
     const setup = countingRoom(() => new Promise(() => {}));
     void setup.call({ n: 1 });
     await settled();
-    const idempotency = new IdempotencyStore({ store: setup.store, clock: setup.clock });
+    const idempotency = new IdempotencyStore({ store: setup.store, clock: setup.clock, hasLostState: false });
     const afterCrash = new CallPipeline({ ...setup.collaborators, idempotency }, TEST_OPTIONS);
     const answer = await afterCrash.call({ principal: me, tool: 'probe', params: { n: 1 }, idempotencyKey: 'k' });
     expect(answer).toMatchObject({ error: { code: 'OUTCOME_UNKNOWN' } });
     expect(setup.counter.runs).toBe(1);
+  });
+
+  test('that may have been lost with the last changes of the state does not run its call, over restarts and for ten minutes', async () => {
+    const { store, clock, counter, registry, call: before, ...setup } = countingRoom(async (run) => run);
+    registry.register(
+      makeTool({ ...acting, name: 'light', execution: { side_effects: true, idempotent: true }, handler: async () => 'on' }),
+    );
+    await before({ n: 1 });
+    for (const { key } of store.entries('idempotency')) store.delete('idempotency', key);
+    for (const hasLostState of [true, false]) {
+      const idempotency = new IdempotencyStore({ store, clock, hasLostState });
+      idempotency.load();
+      const pipeline = new CallPipeline({ ...setup.collaborators, idempotency }, TEST_OPTIONS);
+      const call = (tool = 'probe', key = 'k') =>
+        pipeline.call({ principal: me, tool, params: tool === 'probe' ? { n: 1 } : {}, idempotencyKey: key });
+      expect(await call()).toMatchObject({ error: { code: 'OUTCOME_UNKNOWN', message: expect.stringContaining('older state') } });
+      expect([counter.runs, await call('light', 'l')]).toMatchObject([1, { result: 'on' }]);
+      if (hasLostState) continue;
+      const uuid = (ms: number) =>
+        `${ms.toString(16).padStart(12, '0')}7abc8def0123456789ab`.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+      expect(await call('probe', uuid(clock.now() + 60_000))).toMatchObject({ error: { code: 'OUTCOME_UNKNOWN' } });
+      expect(await call('probe', uuid(clock.now() + 60_001))).toMatchObject({ result: 2 });
+      clock.advance(600_000);
+      expect(await call()).toMatchObject({ result: 3 });
+    }
   });
 
   test('of a job answers the same job again', async () => {

@@ -180,7 +180,7 @@ export function makePipeline(
   events.listen((event) => heard.push(event));
   const store = new MemoryKeyValueStore(clock);
   const jobs = new JobStore({ store, clock, events });
-  const idempotency = new IdempotencyStore({ store, clock });
+  const idempotency = new IdempotencyStore({ store, clock, hasLostState: false });
   const audited: (AuditIntent | AuditOutcome)[] = [];
   const audit: AuditSink = {
     record: async (entry) => {

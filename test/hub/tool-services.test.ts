@@ -28,7 +28,15 @@ tools: { disabled: [winter_garden_pump] }
 
 function servicesOf(auth: Auth, clock: ManualClock, stack: ServiceStack) {
   const events = new EventBus('hub-1', clock);
-  const collaborators = { clock, auth, logger: silentLogger, events, store: new MemoryKeyValueStore(clock), mesh: () => undefined };
+  const collaborators = {
+    clock,
+    auth,
+    logger: silentLogger,
+    events,
+    store: new MemoryKeyValueStore(clock),
+    hasLostState: false,
+    mesh: () => undefined,
+  };
   return openToolServices(collaborators, loadConfig({}, dir), stack);
 }
 

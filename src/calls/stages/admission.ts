@@ -1,6 +1,7 @@
 import { principalKey } from '../../core/auth/principal.ts';
 import { orAborted } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
+import { isActing } from '../../tools/definition/tool-definition.ts';
 import { callerView, canSeeTool } from '../../tools/definition/tool-permissions.ts';
 import { copyJsonObject, LARGE_PARAMS_LIMITS } from '../../tools/schema/plain-json.ts';
 import {
@@ -150,7 +151,12 @@ export async function claimIdempotencyKey(call: AuthorizedCall<'charged'>, conte
   const claimed = call as AuthorizedCall as ClaimedCall;
   if (key === undefined) return claimed;
   const hash = `${call.running.mode}:${callHash(call, context.sealSecret)}`;
-  const result = context.idempotency.claim({ principalId: principalKey(principal), key, callHash: hash });
+  const result = context.idempotency.claim({
+    principalId: principalKey(principal),
+    key,
+    callHash: hash,
+    isActing: isActing(call.tool.definition),
+  });
   if (result.kind === 'repeated') return { ...call, repeated: await orAborted(result.answer, call.running.deadline.signal) };
   call.running.claim = result.claim;
   return claimed;

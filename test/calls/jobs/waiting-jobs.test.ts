@@ -57,7 +57,7 @@ async function startHub({ clock, store, lamp, persons = 1, tool = {}, vault = PL
   const jobs = new JobStore({ store, clock, events });
   jobs.recover();
   const rules = { judge: () => ({ kind: 'approve', rule: 'ask first', persons }) as const };
-  const idempotency = new IdempotencyStore({ store, clock });
+  const idempotency = new IdempotencyStore({ store, clock, hasLostState: false });
   const setup = makePipeline({ clock, approvals: queue, rules, events, jobs, idempotency, vault });
   setup.registry.register(lampTool(lamp, () => store instanceof KilledStore && store.isDead, tool));
   const waiting = new WaitingJobs({ events, logger: silentLogger, jobs, approvals: queue, vault, pipeline: setup.pipeline });
