@@ -3,7 +3,7 @@ import type { CertificateChain } from '../../src/codec/messages/membership.ts';
 import { generatePrivateKey, hubIdOf, publicKeyOf, rawPublicKey } from '../../src/codec/public-key.ts';
 import { AtmoError } from '../../src/core/errors.ts';
 import type { HubId } from '../../src/core/ids.ts';
-import type { MemberCertificates } from '../../src/mesh/gossip/hub-record.ts';
+import type { CertificateVerifier, MemberCertificates } from '../../src/mesh/gossip/hub-record.ts';
 import { inviterCertificate, verifyCertificate } from '../../src/mesh/membership/certificates.ts';
 
 /** A hub's key and what it is called. */
@@ -23,7 +23,7 @@ export function makeIdentity(): SimulatedIdentity {
 }
 
 /** The root key of a mesh: issues real certificates and verifies them. What was verified once is remembered, for all hubs of the process. */
-export class SimulatedAuthority implements MemberCertificates {
+export class SimulatedAuthority implements MemberCertificates, CertificateVerifier {
   readonly #root = makeIdentity();
   readonly #admitted = new Map<string, ReturnType<typeof verifyCertificate>>();
   readonly #revoked = new Set<HubId>();
@@ -39,6 +39,10 @@ export class SimulatedAuthority implements MemberCertificates {
   }
 
   admit(chain: CertificateChain): ReturnType<typeof verifyCertificate> {
+    return this.verify(chain);
+  }
+
+  verify(chain: CertificateChain): ReturnType<typeof verifyCertificate> {
     const name = chain.map((link) => Buffer.from(link).toString('latin1')).join();
     const member = this.#admitted.get(name) ?? verifyCertificate(chain, this.#root.rawKey);
     this.#admitted.set(name, member);

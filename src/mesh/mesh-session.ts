@@ -224,7 +224,10 @@ export class MeshSession implements Service {
         meshId: () => membership.membership.meshId(),
         certificate: () => membership.membership.requireOwn().certificate,
         certificates: { admit: (chain) => membership.membership.admit(chain) },
-        visitors: { admit: (chain) => membership.membership.admitVisitor(chain) },
+        visitors: {
+          admit: (chain) => membership.membership.admitVisitor(chain),
+          verify: (chain) => membership.membership.verify(chain),
+        },
         time: hub.time,
         connect: (id, signal) => this.#connect(id, signal),
         statements,

@@ -12,7 +12,7 @@ import { BlobExchange } from './blob-exchange.ts';
 import { BlobStore } from './blob-store.ts';
 import { DefinitionStore, prepareOffers } from './definition-store.ts';
 import { COALESCE_LINKS_MS, DropCounter, GOSSIP_LIMITS, type GossipLimits } from './gossip-limits.ts';
-import { AnnouncedEpoch, type MemberCertificates } from './hub-record.ts';
+import { AnnouncedEpoch, type CertificateVerifier, type MemberCertificates } from './hub-record.ts';
 import { type DirectoryChange, type HubDirectory, JoinedDirectory } from './known-hub.ts';
 import { MeshCatalogue } from './mesh-catalogue.ts';
 import { type DirectoryCollaborators, MeshDirectory } from './mesh-directory.ts';
@@ -33,7 +33,7 @@ interface GossipCollaborators
   readonly statements: readonly StatementSource[];
   readonly validator: SchemaValidator;
   /** Verifies the certificates of hubs of other sites. Unlike `certificates`, it stores none of them. */
-  readonly visitors: MemberCertificates;
+  readonly visitors: MemberCertificates & CertificateVerifier;
 }
 
 interface GossipOptions extends OwnStateOptions {

@@ -14,6 +14,12 @@ export interface MemberCertificates {
   admit(chain: CertificateChain): { readonly hubId: HubId; readonly publicKey: KeyObject };
 }
 
+/** Port: verifies membership certificates without keeping them. */
+export interface CertificateVerifier {
+  /** Returns the hub and key of a certificate. Throws the errors of `MemberCertificates.admit`. */
+  verify(chain: CertificateChain): { readonly hubId: HubId; readonly publicKey: KeyObject };
+}
+
 /** Time at which an announcement arrived, by the monotonic clock and by the time of day. */
 interface Moment {
   readonly monotonicMs: number;

@@ -19,7 +19,7 @@ import {
 
 const MAX_CACHED = 512;
 /** Maximum number of hubs of other sites that this hub remembers. */
-const MAX_VISITORS = 1_024;
+export const MAX_VISITORS = 1_024;
 
 type MemberSetCollaborators = Pick<HubContext, 'clock' | 'logger' | 'store' | 'time'>;
 
@@ -31,7 +31,7 @@ export class MemberSet {
   readonly #known: KnownMembers;
   /** Members whose certificates have verified signatures, by certificate hash. The least recently used one is the first. */
   readonly #verified = new Map<string, Member>();
-  /** Hubs of other sites that called this hub or were looked up, least recently used first. They are not stored on the disk. */
+  /** Hubs of other sites that called this hub or were looked up, the least recently used first. They are not stored on the disk. */
   readonly #visitors = new Map<HubId, Member>();
 
   constructor(parts: MemberSetCollaborators, rootKey: string) {
@@ -68,16 +68,17 @@ export class MemberSet {
   /** Verifies the certificate of a hub of another site and remembers it until the hub stops. Throws the errors of `verify`. */
   admitVisitor(certificate: CertificateChain): Member {
     const member = this.verify(certificate);
-    this.#visitors.delete(member.hubId);
-    this.#visitors.set(member.hubId, member);
+    this.#renewVisitor(member);
     const [oldest] = this.#visitors.keys();
     if (this.#visitors.size > MAX_VISITORS && oldest !== undefined) this.#visitors.delete(oldest);
     return member;
   }
 
-  /** Returns a known hub if its stored certificate is still valid, else undefined. */
+  /** Returns a known hub if its stored certificate is still valid, else undefined. A hub of another site then counts as just used. */
   member(id: string): Member | undefined {
-    const member = this.#known.get(id) ?? this.#visitors.get(id as HubId);
+    const visitor = this.#visitors.get(id as HubId);
+    if (visitor) this.#renewVisitor(visitor);
+    const member = this.#known.get(id) ?? visitor;
     return member && !this.#isOver(member) ? member : undefined;
   }
 
@@ -109,6 +110,11 @@ export class MemberSet {
   /** Stores what waits to be stored. What the disk refuses is lost; its hub shows it again. */
   [Symbol.dispose](): void {
     this.#known[Symbol.dispose]();
+  }
+
+  #renewVisitor(member: Member): void {
+    this.#visitors.delete(member.hubId);
+    this.#visitors.set(member.hubId, member);
   }
 
   #isOver(member: Member): boolean {

@@ -10,6 +10,7 @@ import { selectNeighbours } from '../discovery/neighbour-choice.ts';
 import type { KnownAddresses } from '../discovery/peer-addresses.ts';
 import type { BlobStore } from '../gossip/blob-store.ts';
 import type { DropCounter } from '../gossip/gossip-limits.ts';
+import type { CertificateVerifier } from '../gossip/hub-record.ts';
 import { isPresent, type KnownHub, type OtherSites } from '../gossip/known-hub.ts';
 import { type DirectoryCollaborators, MeshDirectory } from '../gossip/mesh-directory.ts';
 import type { PeerLinks } from '../rpc/peer-link.ts';
@@ -21,9 +22,9 @@ import { type OpenSummary, SummaryStore } from './summary-store.ts';
 import { VISITED_LIMITS, VisitedSites } from './visited-sites.ts';
 
 /** Collaborators of the sites. */
-export interface SitesCollaborators
-  extends Pick<HubContext, 'clock' | 'logger' | 'time'>,
-    Pick<DirectoryCollaborators, 'open' | 'steps' | 'certificates'> {
+export interface SitesCollaborators extends Pick<HubContext, 'clock' | 'logger' | 'time'>, Pick<DirectoryCollaborators, 'open' | 'steps'> {
+  /** Verifies certificates of hubs of other sites. Only those of hubs that were looked up are kept, not those of signers of summaries. */
+  readonly certificates: DirectoryCollaborators['certificates'] & CertificateVerifier;
   readonly hub: { readonly hubId: HubId; readonly privateKey: KeyObject };
   /** Whether this hub forwards requests of other hubs, so that it can be a border member. */
   readonly isRelay: boolean;

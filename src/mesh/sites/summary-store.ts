@@ -5,7 +5,7 @@ import type { Clock, TrustedTime } from '../../core/clock.ts';
 import { AtmoError } from '../../core/errors.ts';
 import type { HubId } from '../../core/ids.ts';
 import type { DropReason } from '../gossip/gossip-limits.ts';
-import { type AnnouncementVersion, isNewer, type MemberCertificates } from '../gossip/hub-record.ts';
+import { type AnnouncementVersion, type CertificateVerifier, isNewer } from '../gossip/hub-record.ts';
 import { mayHave } from './site-words.ts';
 
 /** Verifies a summary in the same way as `siteSummaryCodec.open`, and copies the bytes. */
@@ -16,7 +16,7 @@ export type OpenSummary = (
 
 interface SummaryStoreCollaborators {
   readonly site: string;
-  readonly certificates: MemberCertificates;
+  readonly certificates: CertificateVerifier;
   /** Returns whether this hub's own site has the hub. */
   readonly isOfOwnSite: (id: HubId) => boolean;
   readonly clock: Clock;
@@ -183,7 +183,7 @@ export class SummaryStore {
 
   #memberKey(id: HubId, { certificate }: SiteSummary): KeyObject | undefined {
     try {
-      const member = this.#parts.certificates.admit(certificate);
+      const member = this.#parts.certificates.verify(certificate);
       return member.hubId === id ? member.publicKey : undefined;
     } catch (error) {
       if (error instanceof AtmoError) return undefined;

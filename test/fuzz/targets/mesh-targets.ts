@@ -48,7 +48,7 @@ function checkSigned(input: Uint8Array): void {
 /** The input is what a border member has signed. */
 function checkSummary(input: Uint8Array): void {
   const clock = new ManualClock(SUMMARIES[0]?.timeMs ?? 0);
-  const certificates = { admit: () => ({ hubId: HUB, publicKey: PUBLIC_KEY }) };
+  const certificates = { verify: () => ({ hubId: HUB, publicKey: PUBLIC_KEY }) };
   const time = { now: () => clock.now(), isTrusted: () => true };
   const store = new SummaryStore({ site: 'home', certificates, isOfOwnSite: () => false, clock, time });
   const signed = signSign1({ payload: input, key: KEY, externalAad: Buffer.from('atmosphere-edge site summary v1') });

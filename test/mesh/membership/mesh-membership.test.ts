@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { certificateChainCodec, memberRevocationCodec, revocationStatementCodec } from '../../../src/codec/messages/membership.ts';
 import { AtmoError } from '../../../src/core/errors.ts';
 import { inviterCertificate } from '../../../src/mesh/membership/certificates.ts';
-import { MAX_KNOWN_MEMBERS } from '../../../src/mesh/membership/member-set.ts';
+import { MAX_KNOWN_MEMBERS, MAX_VISITORS } from '../../../src/mesh/membership/member-set.ts';
 import {
   DAY_MS,
   enterAsFounder,
@@ -153,6 +153,22 @@ describe('the membership of a hub', () => {
     expect(known.size).toBe(MAX_KNOWN_MEMBERS);
     await setup.membership[Symbol.asyncDispose]();
     expect(setup.store.entries('mesh.members')).toHaveLength(MAX_KNOWN_MEMBERS);
+  });
+
+  test('keeps a hub of another site whose answer is awaited while many others come', async () => {
+    const root = rootKey();
+    const setup = await membershipFixture();
+    enterAsFounder(setup, root);
+    const admit = ({ publicKey }: ReturnType<typeof hubKey>) =>
+      setup.membership.admitVisitor(inviterCertificate(root, { key: publicKey, permissions: ['*'] }, setup.time));
+    const [asked, idle] = [hubKey(), hubKey()];
+    for (const hub of [asked, idle]) admit(hub);
+    for (let count = 2; count <= MAX_VISITORS; count++) {
+      setup.membership.member(asked.hubId);
+      admit(hubKey());
+    }
+    expect(setup.membership.member(asked.hubId)?.hubId).toBe(asked.hubId);
+    expect(setup.membership.member(idle.hubId)).toBeUndefined();
   });
 
   test('writes certificates of new hubs one after the other, and what replaces one at once', async () => {

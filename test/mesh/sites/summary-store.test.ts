@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { makeIdentity, SimulatedAuthority, type SimulatedIdentity } from '../../../scripts/simulation/simulated-authority.ts';
 import { MAX_FILTER_BYTES, MAX_SUMMARY_BYTES, type SiteSummary, siteSummaryCodec } from '../../../src/codec/messages/site.ts';
 import { makeFilter } from '../../../src/mesh/sites/site-words.ts';
@@ -117,6 +117,13 @@ describe('the store of summaries', () => {
     expect(store.receive(signed({ sequence: 2 }))).toBe('not_a_member');
     store.recheck();
     expect(store.others().size).toBe(0);
+  });
+
+  test('verifies signers without keeping their certificates', () => {
+    const admit = vi.spyOn(authority, 'admit');
+    expect(store.receive(signed())).toHaveProperty('name');
+    store.recheck();
+    expect([store.names().size, admit.mock.calls]).toEqual([1, []]);
   });
 
   test('refuses one with the certificate of another hub', () => {
