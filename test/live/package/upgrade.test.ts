@@ -147,6 +147,8 @@ describe.skipIf(missing !== undefined)(`upgrades of the package${missing === und
   test(
     'an upgrade keeps the hub, its settings and its tokens, and says which version was before',
     async () => {
+      // A hub makes its Matter fabric at the first use of Matter.
+      await machine.must("echo 'long enough' | atmo credentials wifi home 'Our net'");
       const [{ node_id: id }, token, keys] = [await statusOf(), await mint('keeper'), await fabric()];
       machine.write('/etc/atmosphere-edge/config.yaml', '# mine\nlog: debug\n');
       await publish('0.2.0');
