@@ -86,6 +86,7 @@ class TwoSites implements AsyncDisposable {
       name: `lamp_of_${name}`,
       namespace: 'probe',
       requires: { permissions: ['probe:use'] },
+      execution: { side_effects: true },
       handler: async () => {
         this.ran.push(name);
         return { ok: true };
@@ -110,11 +111,19 @@ describe('two sites of a mesh', () => {
       ['south-1', 'north_2'],
     ] as const) {
       sites.ran.length = 0;
-      const answer = await sites.during(sites.of(caller).call(`lamp_of_${callee}`));
+      const only = `only_nodes=${callee.replace('_', '-')}`;
+      const answer = await sites.during(sites.of(caller).ask(`/api/v1/tools/lamp_of_${callee}/invoke?${only}`, { body: {} }));
       expect(answer).toMatchObject({ status: 'success', result: { ok: true } });
       expect(answer.execution.hops).toBeGreaterThanOrEqual(1);
       expect(sites.ran).toEqual([callee]);
     }
+  });
+
+  test('run no call there that only names a tool', async () => {
+    sites.ran.length = 0;
+    const answer = await sites.during(sites.of('north-2').call('lamp_of_south_3'));
+    expect(answer).toMatchObject({ error: { code: 'AMBIGUOUS_TOOL', message: expect.stringContaining('another site has') } });
+    expect(sites.ran).toEqual([]);
   });
 
   test('say of a tool that is nowhere that it is unknown', async () => {

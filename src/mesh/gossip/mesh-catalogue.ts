@@ -164,11 +164,25 @@ export class MeshCatalogue implements RemoteTools {
     const isOfThisSite = here.length > 0 || this.#mayReturnHere(name, options);
     const candidates = isOfThisSite ? here : find(hubs.filter((hub) => this.#isElsewhere(hub)));
     const found = candidates.length > 0 ? ofDevicesFirst(candidates) : this.#findByDistinctName(name, options);
+    if (candidates.length > 0 && options.onlyNodes === undefined) this.#requireNamedHub(name, found);
     const [first, ...others] = new Set(found.map(({ tool }) => tool));
     if (first === undefined || others.length === 0) return first;
     const newest = newestOfOne([first, ...others]);
     if (newest === undefined) throw ambiguous(name, found);
     return newest;
+  }
+
+  /**
+   * Throws AMBIGUOUS_TOOL if a name alone selects a tool of another site that has side effects. The name may mean a hub of this site that
+   * this hub has not heard yet, or has forgotten.
+   */
+  #requireNamedHub(name: string, found: readonly Candidate[]): void {
+    const acting = found.filter(({ tool }) => this.#actsElsewhere(tool));
+    if (acting.length > 0) throw ofAnotherSite(name, acting);
+  }
+
+  #actsElsewhere(tool: RegisteredTool): boolean {
+    return this.#toolsElsewhere.has(tool) && tool.definition.execution.hasSideEffects;
   }
 
   /** Among the hubs in state `left` or `gone`, returns those whose last known tools include one that `name` selects. */
@@ -350,7 +364,7 @@ export class MeshCatalogue implements RemoteTools {
 
   /**
    * Returns the model name of every tool. If different tools share a plain name, each gets a name that depends only on the tool. A tool of another
-   * site takes no plain name from tools of this site.
+   * site takes no plain name from tools of this site, and has none if it has side effects.
    */
   #nameAll(): ReadonlyMap<RegisteredTool, string> {
     const namesakes = Map.groupBy(this.all(), (tool) => this.#plainName(tool));
@@ -360,7 +374,7 @@ export class MeshCatalogue implements RemoteTools {
       const isPlainHere = areVersionsOfOne(here);
       const isPlainElsewhere = here.length === 0 && areVersionsOfOne(tools);
       for (const tool of tools) {
-        const isPlain = this.#toolsElsewhere.has(tool) ? isPlainElsewhere : isPlainHere;
+        const isPlain = this.#toolsElsewhere.has(tool) ? isPlainElsewhere && !this.#actsElsewhere(tool) : isPlainHere;
         names.set(tool, isPlain ? plain : this.#distinctName(tool));
       }
     }
@@ -447,11 +461,21 @@ function handlerElsewhere(id: string): RegisteredTool['handler'] {
 }
 
 function ambiguous(name: string, candidates: readonly Candidate[]): AtmoError {
+  return ambiguousTool(candidates, (list) => `${shownName(name)} fits ${list}; write the whole id, or name the hub: ${NAME_A_HUB}`);
+}
+
+function ofAnotherSite(name: string, candidates: readonly Candidate[]): AtmoError {
+  return ambiguousTool(
+    candidates,
+    (list) => `Of this site, no hub has ${shownName(name)}; another site has ${list}. If you mean that one, name the hub: ${NAME_A_HUB}`,
+  );
+}
+
+const NAME_A_HUB = 'only_nodes, at the command line --hub';
+const shownName = (name: string): string => JSON.stringify(name.slice(0, 160));
+
+function ambiguousTool(candidates: readonly Candidate[], message: (list: string) => string): AtmoError {
   const list = candidates.map(({ tool, hub }) => ({ id: tool.id as string, node: hub as string }));
   const shown = list.slice(0, 8).map(({ id, node }) => `${id} on ${node}`);
-  return new AtmoError(
-    'AMBIGUOUS_TOOL',
-    `${JSON.stringify(name.slice(0, 160))} fits ${shown.join(', ')}; write the whole id, or name the hub: only_nodes, at the command line --hub`,
-    { candidates: list },
-  );
+  return new AtmoError('AMBIGUOUS_TOOL', message(shown.join(', ')), { candidates: list });
 }

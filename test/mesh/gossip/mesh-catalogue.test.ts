@@ -59,9 +59,11 @@ function hubWith(id: string, tools: readonly RegisteredTool[], state: KnownHub['
   return { id: id as KnownHub['id'], state, tools: announced, devices, ...words };
 }
 
-const notify = () => makeTool({ name: 'send_push', description: 'Sends a notification to the phone', category: 'communicating' });
+const ACTS = { execution: { side_effects: true }, requires: { permissions: ['probe:use'] } };
+const notify = () => makeTool({ name: 'send_push', description: 'Sends a notification to the phone', category: 'communicating', ...ACTS });
 const ofDevice = (description = 'Turns the light on') =>
-  makeTool({ namespace: 'matter', name: 'light_turn_on', description, metadata: { device: 'light-1' } });
+  makeTool({ namespace: 'matter', name: 'light_turn_on', description, metadata: { device: 'light-1' }, ...ACTS });
+const reader = () => makeTool({ name: 'read_meter', description: 'Reads the meter of the house' });
 
 describe('MeshCatalogue', () => {
   test('makes one tool of equal ones that belong to no device, and names the hubs that have it', () => {
@@ -351,15 +353,30 @@ describe('MeshCatalogue', () => {
       expect(catalogue.resolve('send_push', {})).toBeUndefined();
       expect(catalogue.resolve('send_push', { onlyNodes: ['hub-s'] })?.hubs?.()).toEqual(['hub-s']);
       clock.advance(10_000);
-      expect(catalogue.resolve('send_push', {})?.hubs?.()).toEqual(['hub-s']);
+      expect(() => catalogue.resolve('send_push', {})).toThrow('Of this site, no hub has "send_push"');
     });
 
-    test('takes a tool that only hubs elsewhere have, also when one of those is gone', () => {
-      const { catalogue, change } = twoSites({ 'hub-n': [], 'hub-s': [notify()] });
-      expect(catalogue.resolve('send_push', {})?.hubs?.()).toEqual(['hub-s']);
-      expect(catalogue.modelName(catalogue.all()[0] as RegisteredTool)).toBe('send_push');
+    test('takes a tool without side effects that only hubs elsewhere have, until they are gone', () => {
+      const { catalogue, change } = twoSites({ 'hub-n': [], 'hub-s': [reader()] });
+      expect(catalogue.resolve('read_meter', {})?.hubs?.()).toEqual(['hub-s']);
+      expect(catalogue.modelName(catalogue.all()[0] as RegisteredTool)).toBe('read_meter');
       change('hub-s', { state: 'gone' });
-      expect(catalogue.resolve('send_push', {})).toBeUndefined();
+      expect(catalogue.resolve('read_meter', {})).toBeUndefined();
+    });
+
+    test.each([
+      ['of no device', notify(), 'send_push'],
+      ['of a device', ofDevice(), 'matter:light_turn_on'],
+    ])('takes a tool %s elsewhere that has side effects only if its hub is named, or by the name for models', (_which, tool, name) => {
+      const { catalogue } = twoSites({ 'hub-n': [], 'hub-s': [tool] });
+      const [found] = catalogue.all() as [RegisteredTool];
+      expect(() => catalogue.resolve(name, {})).toThrow(
+        expect.objectContaining({ code: 'AMBIGUOUS_TOOL', details: { candidates: [{ id: found.id, node: 'hub-s' }] } }),
+      );
+      expect(() => catalogue.resolve(found.id, {})).toThrow('name the hub');
+      expect(catalogue.resolve(name, { onlyNodes: ['hub-s'] })).toBe(found);
+      expect(catalogue.modelName(found)).toMatch(/_[0-9a-f]{6}$/);
+      expect(catalogue.resolve(catalogue.modelName(found), {})).toBe(found);
     });
 
     test('keeps the names that models have for its own tools', () => {
