@@ -22,6 +22,7 @@ import { versionTools } from '../automations/versions/version-tools.ts';
 import type { LocationConfig } from '../connectors/location/location-config.ts';
 import type { ServiceStack } from '../core/lifecycle.ts';
 import type { Questions } from '../core/questions.ts';
+import { RemovedPersons } from '../notices/removed-persons.ts';
 import type { SceneStore } from '../profiles/home/scene-store.ts';
 import type { Infrastructure } from './infrastructure.ts';
 import type { ToolServices } from './tool-services.ts';
@@ -67,6 +68,7 @@ export async function openAutomations(
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   const house = new House({ clock, store, events }, { place: placeOf(location) });
   await stack.start(house);
+  await stack.start(new RemovedPersons({ people, stores: [house.presences] }));
   const things = new HomeThings({ devices, readings, names, scenes });
   const traces = new TraceLog({ rows: readings.traces, clock, logger, time });
   await stack.start(traces);

@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises';
-import { agentNameOf, storedPerson } from '../auth/people/household.ts';
+import { agentNameOf } from '../auth/people/household.ts';
 import { holdersOf } from '../auth/people/person-grants.ts';
 import type { AgentRecord } from '../automations/agent-store.ts';
 import type { Proposal } from '../automations/proposals/proposal-store.ts';
@@ -12,6 +12,7 @@ import type { DeviceDirectory } from '../core/devices/device-directory.ts';
 import type { ServiceStack } from '../core/lifecycle.ts';
 import type { NoticeKind, PeopleReach } from '../core/notices.ts';
 import type { Questions } from '../core/questions.ts';
+import { removePagePreferences } from '../http/routes/page-preference-routes.ts';
 import type { CertificateFacts } from '../http/tls/certificate-manager.ts';
 import { AgentNotices, type NoticedAgent } from '../notices/agent-notices.ts';
 import { ApprovalNotices, uniqueName } from '../notices/approval-notices.ts';
@@ -24,7 +25,7 @@ import { NoticeStore } from '../notices/notice-store.ts';
 import { MessageNotices } from '../notices/person-messages.ts';
 import { type NoticedProposal, ProposalNotices } from '../notices/proposal-notices.ts';
 import { QuestionStore } from '../notices/question-store.ts';
-import { RemovedPersons } from '../notices/removed-persons.ts';
+import { type PersonalStore, RemovedPersons } from '../notices/removed-persons.ts';
 import { ToolNotices } from '../notices/tool-notices.ts';
 import { noticeTools } from '../tools/builtin/notice-tools.ts';
 import { questionTools } from '../tools/builtin/question-tools.ts';
@@ -99,8 +100,12 @@ export async function openNotices(
   ];
   for (const tool of tools) registry.register(tool);
   notices.load();
-  const isKnown = (name: string) => people.find(name) !== undefined || storedPerson(store, name) !== undefined;
-  const removed = new RemovedPersons({ people, isKnown, stores: [outbox, notices, settings, questions, push] });
+  const preferences: PersonalStore = {
+    // Keys of preferences do not tell persons from agents, so at a start these are deleted only with what other stores still have.
+    persons: () => [],
+    removePerson: (name) => removePagePreferences(store, agentNameOf({ name })),
+  };
+  const removed = new RemovedPersons({ people, stores: [outbox, notices, settings, questions, push, preferences] });
   for (const service of [outbox, messages, questions, removed]) await stack.start(service);
   return { notices, publisher, questions, outbox };
 }

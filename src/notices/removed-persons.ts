@@ -13,14 +13,14 @@ interface RemovalCollaborators {
   readonly people: {
     /** Calls `listener` while a person is removed, before the name is free again; the returned function unsubscribes. */
     onRemoved(listener: (name: string) => void): () => void;
+    /** Returns whether the household has a person of this name, be it one who leaves or whose record cannot be read. */
+    isKnown(name: string): boolean;
   };
-  /** Returns whether a person of this name is known to the hub, be it one whose record cannot be read. */
-  readonly isKnown: (name: string) => boolean;
   readonly stores: readonly PersonalStore[];
 }
 
 /**
- * Deletes the notices, questions, deliveries and choices of persons who are removed. A person is known by name, so the next one of that name
+ * Deletes what stores keep of persons who are removed, such as their notices, questions, choices and presence. A person is known by name, so the next one of that name
  * would get them otherwise.
  */
 export class RemovedPersons implements Service {
@@ -33,10 +33,10 @@ export class RemovedPersons implements Service {
 
   /** Also deletes what belongs to persons who were removed when this could not be done, such as at the start of the hub. */
   async start(): Promise<void> {
-    const { people, isKnown, stores } = this.#collaborators;
+    const { people, stores } = this.#collaborators;
     this.#stop = people.onRemoved((name) => this.#remove(name));
     const names = new Set(stores.flatMap((store) => [...store.persons()]));
-    for (const name of names) if (!isKnown(name)) attemptWrite(() => this.#remove(name));
+    for (const name of names) if (!people.isKnown(name)) attemptWrite(() => this.#remove(name));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -25,7 +25,7 @@ async function home(store = new MemoryKeyValueStore(new ManualClock()), persons 
     return () => listeners.delete(listener);
   };
   const stores = [parts.outbox, parts.notices, parts.settings, questions];
-  const removed = new RemovedPersons({ people: { onRemoved }, isKnown: (name) => persons.includes(name), stores });
+  const removed = new RemovedPersons({ people: { onRemoved, isKnown: (name) => persons.includes(name) }, stores });
   await removed.start();
   const remove = (name: string) => {
     persons.splice(persons.indexOf(name), 1);

@@ -118,7 +118,7 @@ export function whyOwn({ requester }: Pick<ApprovalRecord, 'requester'>, person:
 
 /** Returns the `principalKey` of the requester. */
 export function requesterKey({ requester }: Pick<ApprovalRecord, 'requester'>): string {
-  return principalKey({ kind: requester.kind, id: requester.id, permissions: [] });
+  return principalKey(requester);
 }
 
 /**

@@ -41,6 +41,11 @@ export class Household implements PeopleDirectory {
     return this.list().find((person) => person.name === name);
   }
 
+  /** Returns whether the household has a person of this name, be it one who leaves or whose record cannot be read. */
+  isKnown(name: string): boolean {
+    return this.find(name) !== undefined || storedPerson(this.#ports.store, name) !== undefined;
+  }
+
   personOf({ id, kind, permissions }: Principal): Person | undefined {
     if (kind === 'hub') return undefined;
     // Only the owner can give `admin:*`, so no other agent can pass for the owner by its name.

@@ -90,6 +90,10 @@ export class PeopleService implements PeopleAdministration, SignInService, Servi
     return this.#ports.household.find(name);
   }
 
+  isKnown(name: string): boolean {
+    return this.#ports.household.isKnown(name);
+  }
+
   personOf(principal: Principal): Person | undefined {
     return this.#ports.household.personOf(principal);
   }

@@ -64,4 +64,19 @@ export class PresenceStore {
     events.emit('house.changed', 'presence', { person, presence, before: before?.presence ?? null });
     return true;
   }
+
+  /** Returns the names of all persons of whom it is known where they are. */
+  persons(): Iterable<string> {
+    return this.#known.keys();
+  }
+
+  /** Deletes where a person is, who does not belong to the household any more. Throws STORAGE_FAILED if that cannot be stored. */
+  removePerson(name: string): void {
+    const before = this.#known.get(name);
+    if (!before) return;
+    const { store, events } = this.#ports;
+    store.delete(SPACE, name);
+    this.#known.delete(name);
+    events.emit('house.changed', 'presence', { person: name, presence: null, before: before.presence });
+  }
 }

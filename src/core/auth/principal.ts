@@ -67,7 +67,7 @@ export function isNotYetValid({ details }: Pick<AtmoError, 'details'>): boolean 
 }
 
 /** Returns a key that is unique to a principal. If an agent has the same id as the owner or a hub, their keys still differ. */
-export function principalKey({ kind, id }: Principal): string {
+export function principalKey({ kind, id }: Pick<Principal, 'kind' | 'id'>): string {
   return `${kind}:${id}`;
 }
 

@@ -55,6 +55,11 @@ export function pagePreferenceRoutes({ store, reads }: PreferenceCollaborators):
   ];
 }
 
+/** Deletes what a person chose on the page. The next person of that name would have it otherwise. */
+export function removePagePreferences(store: Pick<KeyValueStore, 'delete'>, agentId: string): void {
+  store.delete(SPACE, principalKey({ kind: 'agent', id: agentId }));
+}
+
 /** Returns the key of the caller's choices. Throws PERMISSION_DENIED for an agent that somebody else has made: it has no page of its own. */
 function accountOf(principal: Principal): string {
   const isDescendant = principal.id.includes('/');
