@@ -27,11 +27,16 @@ test('work is refused while less memory than the limit is free', () => {
 test('work is refused while the heap of V8 is almost at its bound, whatever memory the machine has', () => {
   expect(() => makeGuard(9_000_000, 999_999).guard.check()).toThrow(EXCEEDED);
   expect(() => makeGuard(9_000_000, 1_000_000).guard.check()).not.toThrow();
-  const before = availableHeap();
-  const kept = Array.from({ length: 1_000_000 }, (_, at) => ({ at }));
-  expect(before - availableHeap()).toBeGreaterThan(10_000_000);
-  expect(availableHeap()).toBeLessThan(getHeapStatistics().heap_size_limit);
-  expect(kept).toHaveLength(1_000_000);
+});
+
+test('what V8 can take still is what its bound leaves beyond what it holds', () => {
+  const differences = Array.from({ length: 5 }, () => {
+    const available = availableHeap();
+    const { heap_size_limit: limit, used_heap_size: used } = getHeapStatistics();
+    return Math.abs(limit - used - available);
+  });
+  // A collection of garbage between the two looks makes one of them large.
+  expect(Math.min(...differences)).toBeLessThan(1_000_000);
 });
 
 test('the free memory is measured at the first call, and from then on at most once a second', () => {
