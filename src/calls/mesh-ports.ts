@@ -44,7 +44,6 @@ export class MeshProxy implements MeshPorts {
       awaitComplete: (onlyNodes, searched) => ports()?.tools.awaitComplete(onlyNodes, searched),
       modelName: (tool) => requireJoined(ports, tool.id).tools.modelName(tool),
       hubsWith: (toolId) => ports()?.tools.hubsWith(toolId) ?? [],
-      hubsWithDevice: (device) => ports()?.tools.hubsWithDevice(device) ?? [],
       onChange: (listener) => ports()?.tools.onChange(listener) ?? (() => {}),
     };
     this.router = { forward: async (hubId, call) => requireJoined(ports, hubId).router.forward(hubId, call) };

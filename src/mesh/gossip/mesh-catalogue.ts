@@ -1,4 +1,3 @@
-import semver from 'semver';
 import { sha256Hex } from '../../codec/hashes.ts';
 import type { AnnouncedTool } from '../../codec/messages/announced-state.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -13,6 +12,7 @@ import { wordOfName, wordsOfSentence } from '../sites/site-words.ts';
 import type { DefinitionStore, OfferedTool } from './definition-store.ts';
 import { HubToolIndex } from './hub-tool-index.ts';
 import { type HubDirectory, isPresent, type KnownHub, type OtherSites } from './known-hub.ts';
+import { ambiguous, areVersionsOfOne, type Candidate, newestOfOne, ofAnotherSite, ofDevicesFirst } from './tool-candidates.ts';
 
 interface CatalogueCollaborators {
   readonly directory: HubDirectory;
@@ -32,12 +32,6 @@ interface IndexedHub {
   /** True if some definitions were still unread at the time of indexing. */
   readonly isPartial: boolean;
   readonly index: HubToolIndex;
-}
-
-/** A tool that a name selects, and a hub that has the tool. */
-interface Candidate {
-  readonly tool: RegisteredTool;
-  readonly hub: HubId;
 }
 
 /** Maximum time, in milliseconds, that callers wait for announced definitions, which may never arrive. */
@@ -207,11 +201,6 @@ export class MeshCatalogue implements RemoteTools {
 
   hubsWith(toolId: string): readonly HubId[] {
     const hubs = this.#presentHubs().filter((hub) => !this.#isElsewhere(hub) && hub.tools.some(({ id }) => id === toolId));
-    return hubs.map(({ id }) => id);
-  }
-
-  hubsWithDevice(idOrName: string): readonly HubId[] {
-    const hubs = this.#presentHubs().filter((hub) => hub.devices.some(({ id, name }) => id === idOrName || name === idOrName));
     return hubs.map(({ id }) => id);
   }
 
@@ -419,63 +408,12 @@ function isOfOneOf(devices: ReadonlySet<string>, { namespace, metadata: { device
   return namespace !== DEVICES || device === undefined || devices.has(device);
 }
 
-/** If a candidate is a device's tool, leaves out all tools in the device namespace that belong to no device. */
-function ofDevicesFirst(candidates: readonly Candidate[]): readonly Candidate[] {
-  const isOfDevice = ({ tool: { definition } }: Candidate) => definition.namespace === DEVICES && definition.metadata.device !== undefined;
-  if (!candidates.some(isOfDevice)) return candidates;
-  return candidates.filter((candidate) => isOfDevice(candidate) || candidate.tool.definition.namespace !== DEVICES);
-}
-
 function hubsOf(tool: RegisteredTool): string {
   return (tool.hubs?.() ?? []).join(' ');
-}
-
-/** Returns whether all tools are versions of one tool, and one hub has all of them. Such versions share one model name. */
-function areVersionsOfOne(tools: readonly RegisteredTool[]): boolean {
-  const [first, ...others] = tools;
-  if (!first) return true;
-  const hubs = others.map((tool) => new Set(tool.hubs?.()));
-  const isOnAll = (first.hubs?.() ?? []).some((hub) => hubs.every((own) => own.has(hub)));
-  return others.length === 0 || (isOnAll && others.every((tool) => toolKey(tool) === toolKey(first)));
-}
-
-/**
- * If all tools are versions of one tool, returns the newest stable version, or else the newest version. Returns undefined if two tools
- * differ in `namespace:name` or have the same version, or if a tool belongs to a device or was created by an agent.
- */
-function newestOfOne(tools: readonly [RegisteredTool, ...RegisteredTool[]]): RegisteredTool | undefined {
-  const [first] = tools;
-  const isOne = ({ definition }: RegisteredTool) =>
-    toolKey({ definition }) === toolKey(first) && definition.metadata.device === undefined && definition.metadata.createdBy !== 'agent';
-  const versions = new Set(tools.map(({ definition }) => definition.version));
-  if (!tools.every(isOne) || versions.size < tools.length) return undefined;
-  const isStable = ({ definition }: RegisteredTool) => semver.prerelease(definition.version) === null;
-  const sorted = tools.toSorted((a, b) => semver.rcompare(a.definition.version, b.definition.version));
-  return sorted.find(isStable) ?? sorted[0];
 }
 
 function handlerElsewhere(id: string): RegisteredTool['handler'] {
   return async () => {
     throw new AtmoError('NODE_UNAVAILABLE', `The tool ${id} belongs to another hub and cannot run here; send the call there`);
   };
-}
-
-function ambiguous(name: string, candidates: readonly Candidate[]): AtmoError {
-  return ambiguousTool(candidates, (list) => `${shownName(name)} fits ${list}; write the whole id, or name the hub: ${NAME_A_HUB}`);
-}
-
-function ofAnotherSite(name: string, candidates: readonly Candidate[]): AtmoError {
-  return ambiguousTool(
-    candidates,
-    (list) => `Of this site, no hub has ${shownName(name)}; another site has ${list}. If you mean that one, name the hub: ${NAME_A_HUB}`,
-  );
-}
-
-const NAME_A_HUB = 'only_nodes, at the command line --hub';
-const shownName = (name: string): string => JSON.stringify(name.slice(0, 160));
-
-function ambiguousTool(candidates: readonly Candidate[], message: (list: string) => string): AtmoError {
-  const list = candidates.map(({ tool, hub }) => ({ id: tool.id as string, node: hub as string }));
-  const shown = list.slice(0, 8).map(({ id, node }) => `${id} on ${node}`);
-  return new AtmoError('AMBIGUOUS_TOOL', message(shown.join(', ')), { candidates: list });
 }

@@ -209,8 +209,6 @@ export interface RemoteTools {
   modelName(tool: RegisteredTool): string;
   /** Returns the hubs of this hub's site that have a tool with this id, whether or not its definition is the same. */
   hubsWith(toolId: string): readonly HubId[];
-  /** Returns the hubs that announced a device with this id or name. */
-  hubsWithDevice(idOrName: string): readonly HubId[];
   /** Calls the listener when tools of other hubs are added or removed. Returns a function that removes the listener. */
   onChange(listener: () => void): () => void;
 }

@@ -286,13 +286,7 @@ describe('MeshCatalogue', () => {
 
   test('shows nothing of hubs that are gone', () => {
     const { catalogue } = makeCatalogue({ 'hub-a': [notify()] }, { state: 'gone' });
-    expect([catalogue.all(), catalogue.resolve('send_push', {}), catalogue.hubsWithDevice('light-1')]).toEqual([[], undefined, []]);
-  });
-
-  test('finds hubs by their devices', () => {
-    const { catalogue } = makeCatalogue({ 'hub-a': [], 'hub-b': [] });
-    expect(catalogue.hubsWithDevice('light-1')).toEqual(['hub-a', 'hub-b']);
-    expect(catalogue.hubsWithDevice('Light of hub-b')).toEqual(['hub-b']);
+    expect([catalogue.all(), catalogue.resolve('send_push', {})]).toEqual([[], undefined]);
   });
 
   describe('of a site that has visited another one', () => {

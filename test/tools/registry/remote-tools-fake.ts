@@ -65,10 +65,6 @@ export class RemoteToolsFake implements RemoteTools {
     return [...own, ...((this.#elsewhere[toolId] ?? []) as readonly HubId[])];
   }
 
-  hubsWithDevice(): readonly HubId[] {
-    return [];
-  }
-
   onChange(): () => void {
     return () => {};
   }
