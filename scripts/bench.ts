@@ -4,12 +4,10 @@
  * `--gate` compares the tree with the commit of gate/base.json instead; `--gate --self N` that commit with itself, N times, and
  * `--record FILE` keeps what was measured.
  */
-import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import type { BenchFigure } from './bench/figure.ts';
-import { ROOT } from './bundle.ts';
+import { againInPrivateNetwork, isInPrivateNetwork } from './network-lab/private-network.ts';
 
 interface Bench {
   readonly summary: string;
@@ -81,18 +79,8 @@ function print(figure: BenchFigure): void {
   }
 }
 
-/** Only the private network of scripts/in-netns has this file. */
-function isInNetwork(): boolean {
-  return existsSync('/run/netns/lan');
-}
-
-function againInNetwork(): number {
-  const again = [`${ROOT}scripts/in-netns`, '--', process.execPath, import.meta.filename, ...process.argv.slice(2)];
-  return spawnSync('bash', again, { stdio: 'inherit' }).status ?? 1;
-}
-
 async function gate(): Promise<number> {
-  if (!isInNetwork()) return againInNetwork();
+  if (!isInPrivateNetwork()) return againInPrivateNetwork();
   const { runGate } = await import('./bench/gate/gate.ts');
   const { measure } = await import('./bench/gate/measure.ts');
   const { gateBase, whyNoBase, buildBase, buildPresent } = await import('./bench/gate/base-program.ts');
@@ -111,7 +99,7 @@ async function main(): Promise<number> {
     for (const [known, { summary }] of Object.entries(BENCHES)) console.log(`${known.padEnd(10)} ${summary}`);
     return values.list ? 0 : 2;
   }
-  if (bench.isNetworked && !isInNetwork()) return againInNetwork();
+  if (bench.isNetworked && !isInPrivateNetwork()) return againInPrivateNetwork();
   const figures = await (await bench.load()).run();
   figures.forEach(print);
   return figures.every((figure) => figure.ok) ? 0 : 1;

@@ -8,12 +8,12 @@
  * --json: a line of JSON for each figure. docs/performance.md says what the figures mean.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { AtmoError } from '../src/core/errors.ts';
 import { type ComparedFigure, compare } from './bench/compare/compare.ts';
 import { ROOT } from './bundle.ts';
+import { againInPrivateNetwork, isInPrivateNetwork } from './network-lab/private-network.ts';
 
 const USAGE = "usage: npm run compare -- --url ws://HOST:PORT/ws (--start 'COMMAND … {dir}' | [--pid PID]) [--lights N] [--json]";
 const USUAL = { turns: 6, commandsATurn: 40, pacedCommands: 60, idleMs: 60_000, starts: 3 };
@@ -37,14 +37,12 @@ async function main(): Promise<number> {
     console.error(USAGE);
     return 2;
   }
-  // Only the private network of scripts/in-netns has this file.
-  if (!existsSync('/run/netns/lan')) {
+  if (!isInPrivateNetwork()) {
     if (command === undefined) {
       console.error('The virtual lights are in a private network: run the server and this inside scripts/in-netns -- bash, or use --start');
       return 2;
     }
-    const again = [`${ROOT}scripts/in-netns`, '--', process.execPath, import.meta.filename, ...process.argv.slice(2)];
-    return spawnSync('bash', again, { stdio: 'inherit' }).status ?? 1;
+    return againInPrivateNetwork();
   }
   const server = { url, command, pid: pid === undefined ? undefined : Number(pid) };
   const figures = await compare({ ...USUAL, ...server, program: builtProgram(), lights: Number(values.lights) });

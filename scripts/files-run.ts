@@ -3,8 +3,7 @@
  * Hubs run from source in a private network with a virtual lamp and a virtual thermometer; V8 counts the functions that run.
  * Sources that also run while the hub is idle stand in brackets and are not counted. Exit 0 when each flow keeps its bar.
  */
-import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -14,8 +13,8 @@ import { fleetOf } from './bench/fleet-spec.ts';
 import { requestJson } from './bench/json-request.ts';
 import { MeasuredProgram } from './bench/measured-program.ts';
 import { Workspace } from './bench/workspace.ts';
-import { ROOT } from './bundle.ts';
 import { type FilesRun, HUB_FROM_SOURCE, ObservedHub, observedEnvironment } from './files-run/observed-hub.ts';
+import { againInPrivateNetwork, isInPrivateNetwork } from './network-lab/private-network.ts';
 
 interface Flow {
   readonly name: string;
@@ -122,11 +121,7 @@ function print(flow: Flow): void {
 }
 
 async function main(): Promise<number> {
-  // Only the private network of scripts/in-netns has this file.
-  if (!existsSync('/run/netns/lan')) {
-    const again = [`${ROOT}scripts/in-netns`, '--', process.execPath, import.meta.filename, ...process.argv.slice(2)];
-    return spawnSync('bash', again, { stdio: 'inherit' }).status ?? 1;
-  }
+  if (!isInPrivateNetwork()) return againInPrivateNetwork();
   const flows = [...(await deviceFlows()), ...(await announcementFlows())];
   flows.forEach(print);
   return flows.every(isKept) ? 0 : 1;

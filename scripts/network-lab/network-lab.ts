@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs';
 import { AtmoError } from '../../src/core/errors.ts';
 import { LabHost, SWITCH } from './lab-host.ts';
+import { isInPrivateNetwork } from './private-network.ts';
 import { runTool } from './run-tool.ts';
 
 /** Networks that scripts/in-netns makes itself: bridge br0. */
@@ -29,7 +29,7 @@ export class NetworkLab implements AsyncDisposable {
   #nextNumber = FIRST_NUMBER;
 
   async start(): Promise<void> {
-    if (!existsSync(`/run/netns/${SWITCH}`)) {
+    if (!isInPrivateNetwork()) {
       throw new AtmoError('INTERNAL_ERROR', 'The lab has no private network: run this inside scripts/in-netns, or use scripts/netlab');
     }
   }
