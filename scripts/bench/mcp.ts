@@ -7,7 +7,7 @@ import type { BenchFigure } from './figure.ts';
 import { HubProgram } from './hub-program.ts';
 import { requestJson } from './json-request.ts';
 import { MeasuredProgram } from './measured-program.ts';
-import { median, quantile } from './statistics.ts';
+import { median, quantile, timed } from './statistics.ts';
 import { Workspace } from './workspace.ts';
 
 const TOOLS = 2_000;
@@ -162,12 +162,6 @@ class Client {
     if (isJsonObject(result) && result.isError !== true) return result;
     throw new AtmoError('INTERNAL_ERROR', `${method} failed: ${JSON.stringify(error ?? result)}`);
   }
-}
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const startMs = performance.now();
-  await work();
-  return performance.now() - startMs;
 }
 
 function reported(name: string, value: number, how: Pick<BenchFigure, 'unit' | 'samples' | 'vs'>): BenchFigure {

@@ -8,7 +8,7 @@ import { VirtualHome } from '../../test/home/virtual-home.ts';
 import type { BenchFigure } from './figure.ts';
 import { fleetOf } from './fleet-spec.ts';
 import { HubProgram } from './hub-program.ts';
-import { median, quantile } from './statistics.ts';
+import { median, quantile, timed } from './statistics.ts';
 import { Workspace } from './workspace.ts';
 
 const DEVICES = 11;
@@ -64,12 +64,6 @@ async function inTurns(measured: readonly Measured[]): Promise<void> {
 /** The number of a light: `Device 1` of the first hub, and the one as many numbers later of the second. */
 function lightOf(measured: readonly Measured[], hub: HubProgram): number {
   return measured.findIndex((one) => one.hub === hub) * DEVICES + 1;
-}
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const startMs = performance.now();
-  await work();
-  return performance.now() - startMs;
 }
 
 function figures(measured: readonly Measured[]): BenchFigure[] {

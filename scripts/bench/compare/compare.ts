@@ -5,7 +5,7 @@ import { VirtualHome } from '../../../test/home/virtual-home.ts';
 import { fleetOf } from '../fleet-spec.ts';
 import { HubProgram } from '../hub-program.ts';
 import { rssMegabytes, threadsCpuMs } from '../process-figures.ts';
-import { median } from '../statistics.ts';
+import { median, timed } from '../statistics.ts';
 import { Workspace } from '../workspace.ts';
 import { MeasuredServer, type ServerOptions } from './measured-server.ts';
 
@@ -161,12 +161,6 @@ function figureOf(name: string, { hub, server, serverWithRead }: Record<Contende
 
 function medianOf(values: readonly number[]): number | undefined {
   return values.length === 0 ? undefined : median(values);
-}
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const startMs = performance.now();
-  await work();
-  return performance.now() - startMs;
 }
 
 /** Repeats what comes too early. */
