@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { judge, type Measurement, resample, swapped } from '../../scripts/bench/gate/verdict.ts';
+import { judge, type Measurement } from '../../scripts/bench/gate/verdict.ts';
 import { seededRandom } from '../seeded-random.ts';
+import { resample, swapped } from './resampled-measurement.ts';
 
 /** A run of one program against itself, as `npm run bench -- --gate --self N --record FILE` wrote it. */
 interface RecordedRun {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { judge, type Measurement, type Pair, resample, swapped, tableOf } from '../../scripts/bench/gate/verdict.ts';
+import { judge, type Measurement, type Pair, tableOf } from '../../scripts/bench/gate/verdict.ts';
 import { seededRandom } from '../seeded-random.ts';
+import { resample, swapped } from './resampled-measurement.ts';
 
 const pairsOf = (...ratios: readonly number[]): readonly Pair[] => ratios.map((ratio) => ({ base: 10, present: 10 * ratio }));
 const measured = (...repeats: readonly (readonly Pair[])[]): Measurement => ({ name: 'call', unit: 'ms', repeats });

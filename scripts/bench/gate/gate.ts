@@ -1,8 +1,7 @@
 /** `npm run bench -- --gate`: holds the program of the tree against that of a named commit, in one run, by ratios alone. */
 import { appendFileSync } from 'node:fs';
 import type { GateBase } from './base-program.ts';
-import type { Programs } from './measure.ts';
-import { judge, type Measurement, tableOf } from './verdict.ts';
+import { type Both, judge, type Measurement, tableOf } from './verdict.ts';
 
 /** Exit status of a gate that this machine cannot run or judge, as of scripts/in-netns. The checks count it as skipped. */
 const NOT_POSSIBLE = 77;
@@ -25,7 +24,8 @@ export interface GateMachine {
   readonly buildBase: (commit: string) => string;
   /** Returns the path of the program of the tree. */
   readonly buildPresent: () => string;
-  readonly measure: (programs: Programs) => Promise<readonly Measurement[]>;
+  /** Measures the programs with these paths. */
+  readonly measure: (programs: Both<string>) => Promise<readonly Measurement[]>;
   /** Load average of the last minute. */
   readonly load: () => number;
   readonly processors: number;
@@ -77,7 +77,7 @@ async function againstItself(commit: string, runs: number, run: Run): Promise<nu
   return counts.passed === runs ? 0 : 1;
 }
 
-async function compare(programs: Programs, { recordFile, machine }: Run): Promise<Comparison> {
+async function compare(programs: Both<string>, { recordFile, machine }: Run): Promise<Comparison> {
   const startMs = performance.now();
   const loadBefore = machine.load();
   const measurements = await machine.measure(programs);

@@ -8,7 +8,7 @@ import { threadsCpuMs } from '../process-figures.ts';
 import { quantile } from '../statistics.ts';
 import { Workspace } from '../workspace.ts';
 import { LightHub, type MeshSide, meshSide } from './sides.ts';
-import { type Measurement, type Pair, REPEATS } from './verdict.ts';
+import { type Both, type Measurement, type Pair, REPEATS, type Side } from './verdict.ts';
 
 /** Odd numbers, whose median is one of the values; so one of the two starts first once more than the other in a repeat. */
 const START_ROUNDS = 3;
@@ -28,22 +28,8 @@ const REST_ROUNDS = 5;
 /** A caller may call 200 times a second. */
 const PACE_MS = 8;
 
-/** Paths of the two programs. */
-export interface Programs {
-  readonly base: string;
-  readonly present: string;
-}
-
-/** Something of each program. */
-interface Both<Thing> {
-  readonly base: Thing;
-  readonly present: Thing;
-}
-
-type Side = keyof Programs;
-
-/** The figures of one run, some minutes. Works only inside scripts/in-netns. */
-export async function measure(programs: Programs): Promise<readonly Measurement[]> {
+/** The figures of one run of the programs with these paths, some minutes. Works only inside scripts/in-netns. */
+export async function measure(programs: Both<string>): Promise<readonly Measurement[]> {
   using workspace = new Workspace();
   const { dir } = workspace;
   await using home = await VirtualHome.start({ spec: fleetOf(['on-off-light', 'on-off-light']), dir: join(dir, 'home') });

@@ -6,10 +6,11 @@ import { foundMesh, type LabMesh, untilComplete } from '../../../test/live/mesh/
 import type { MeshHub } from '../../../test/live/mesh/mesh-hub.ts';
 import type { LabHost } from '../../network-lab/lab-host.ts';
 import { HubProgram } from '../hub-program.ts';
+import type { Side } from './verdict.ts';
 
 /** A program under its name in the figures. */
 export interface SideProgram {
-  readonly side: 'base' | 'present';
+  readonly side: Side;
   /** Path of its bundle. */
   readonly program: string;
 }

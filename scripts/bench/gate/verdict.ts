@@ -2,11 +2,17 @@
 import { AtmoError } from '../../../src/core/errors.ts';
 import { median } from '../statistics.ts';
 
-/** One round: a value of each program, measured one right after the other, or at the same time. More is worse. */
-export interface Pair {
-  readonly base: number;
-  readonly present: number;
+/** Something of each of the two programs: that of the named commit, and that of the tree. */
+export interface Both<Thing> {
+  readonly base: Thing;
+  readonly present: Thing;
 }
+
+/** One of the two programs. */
+export type Side = keyof Both<unknown>;
+
+/** One round: a value of each program, measured one right after the other, or at the same time. More is worse. */
+export type Pair = Both<number>;
 
 /** The rounds of one repeat, at least one. */
 export type Repeat = readonly Pair[];
@@ -31,7 +37,7 @@ export interface Verdict {
 }
 
 /** A repeat speaks against the present program when its ratio is beyond this. */
-export const LIMIT = 1.15;
+const LIMIT = 1.15;
 /** All of so many repeats have to agree. */
 export const REPEATS = 3;
 
@@ -52,7 +58,7 @@ export function judge({ name, unit, repeats }: Measurement): Verdict {
  * a program worse moves both.
  */
 function ratioOf(pairs: Repeat): number {
-  const least = (side: keyof Pair) => Math.min(...pairs.map((pair) => pair[side]));
+  const least = (side: Side) => Math.min(...pairs.map((pair) => pair[side]));
   return Math.min(median(pairs.map(({ base, present }) => present / base)), least('present') / least('base'));
 }
 
@@ -66,26 +72,6 @@ export function tableOf(verdicts: readonly Verdict[]): readonly string[] {
   return [['', ...repeats, 'base', 'present', ''], ...rows].map(([first = '', ...cells]) =>
     [first.padEnd(14), ...cells.map((cell) => cell.padStart(12))].join(' ').trimEnd(),
   );
-}
-
-/**
- * Another measurement of the same programs, drawn from a recorded one: each repeat takes as many of its own rounds, at random with
- * repetition. What a whole process or a whole repeat had in common stays as it was measured (a bootstrap of blocks).
- * `random` gives numbers from 0 to below 1.
- */
-export function resample(measurement: Measurement, random: () => number): Measurement {
-  const repeats = measurement.repeats.map((pairs) => pairs.map(() => pairs[Math.floor(random() * pairs.length)] ?? none(measurement.name)));
-  return { ...measurement, repeats };
-}
-
-/** The same measurement with the two programs changed about; where both are one program, it might as well have come so. */
-export function swapped(measurement: Measurement): Measurement {
-  const repeats = measurement.repeats.map((pairs) => pairs.map(({ base, present }) => ({ base: present, present: base })));
-  return { ...measurement, repeats };
-}
-
-function none(name: string): never {
-  throw new AtmoError('INTERNAL_ERROR', `A repeat of ${name} has no round`);
 }
 
 const percent = (limit: number): string => `${Math.round((limit - 1) * 100)} %`;
