@@ -14,13 +14,11 @@ import { liveRuns } from './check/live-files.ts';
 import { capacityOf, fixedCapacity, inPool } from './check/pool.ts';
 import { withSecondTry } from './check/second-try.ts';
 import { slowest } from './check/slowest.ts';
-import { closingLine, failure, type Outcome, PASSED, skip, sum } from './check/tally.ts';
+import { closingLine, failure, NOT_POSSIBLE, type Outcome, PASSED, skip, sum } from './check/tally.ts';
 import { outcomeOf, outcomesOf, type VitestReport } from './check/vitest-report.ts';
 
 /** What Node made of the modules that were loaded; of this run only, or it would grow with each change. */
 const COMPILE_CACHE = '.run/compile-cache';
-/** Exit status of scripts/in-netns on a machine that allows no private network. */
-const NO_NETNS = 77;
 
 interface Check {
   readonly title: string;
@@ -130,7 +128,7 @@ async function runCommands(commands: readonly Command[]): Promise<void> {
  */
 async function runNetworked(): Promise<readonly Outcome[]> {
   const probe = await capture('scripts/in-netns', ['--', 'true']);
-  if (probe.status === NO_NETNS) return [skip(`all live tests and the demo: ${probe.output.trim()}`)];
+  if (probe.status === NOT_POSSIBLE) return [skip(`all live tests and the demo: ${probe.output.trim()}`)];
   const demo = async (): Promise<readonly Tried[]> => [{ first: await runCheck(DEMO), again: () => runCheck(DEMO) }];
   const jobs = [demo, ...liveRuns().map((files) => () => tryFiles(files))];
   const outcomes: Outcome[] = [];

@@ -7,12 +7,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ROOT } from './bundle.ts';
+import { NOT_POSSIBLE } from './check/tally.ts';
 import { fetchArm64Parts, findArm64Parts } from './gpio-proof/arm64-parts.ts';
 import { checksOf, type Findings, findingsIn } from './gpio-proof/findings.ts';
 import { guestImage } from './gpio-proof/guest-image.ts';
 import { VirtualBoard } from './gpio-proof/virtual-board.ts';
 
-const SKIPPED = 77;
 /** Emulated, and perhaps beside other work: the proof takes half a minute on two idle cores. */
 const LIMIT_MS = 300_000;
 const PRESS = 'PRESS ';
@@ -53,7 +53,7 @@ const { values } = parseArgs({ options: { fetch: { type: 'boolean', default: fal
 if (values.fetch) await fetchArm64Parts();
 if (!findArm64Parts()) {
   console.log('gpio-proof: skipped, its virtual board is not there: node scripts/gpio-proof.ts --fetch');
-  process.exitCode = SKIPPED;
+  process.exitCode = NOT_POSSIBLE;
 } else {
   const findings = await prove();
   if (values.json) console.log(JSON.stringify(findings));

@@ -1,13 +1,11 @@
 import type { GateBase } from '../bench/gate/base-program.ts';
 import type { Finished } from './command.ts';
-import { failure, type Outcome, PASSED, skip } from './tally.ts';
-
-/** Exit status of a gate that this machine cannot run or judge: without private networks, without the commit to compare with, or too busy. */
-const NOT_POSSIBLE = 77;
+import { failure, NOT_POSSIBLE, type Outcome, PASSED, skip } from './tally.ts';
 
 /**
- * The outcome of `npm run bench -- --gate`; what a machine cannot run is skipped with the reason that it gave. A gate that does not block never
- * fails: if it was killed or ended with an error, it is skipped too.
+ * The outcome of `npm run bench -- --gate`. What a machine cannot run or judge is skipped with the reason that it gave: without private
+ * networks, without the commit to compare with, or too busy. A gate that does not block never fails: if it was killed or ended with an error,
+ * it is skipped too.
  */
 export function gateOutcome({ status, output }: Finished, { blocks }: Pick<GateBase, 'blocks'>): Outcome {
   const lastLine = output.trimEnd().split('\n').at(-1) ?? '';

@@ -15,6 +15,9 @@ export interface Outcome {
   readonly times?: readonly FileTime[];
 }
 
+/** Exit status of scripts/in-netns, the gate and the proof of GPIO for what this machine cannot run. The checks count it as skipped. */
+export const NOT_POSSIBLE = 77;
+
 export const PASSED: Outcome = { tally: { passed: 1, failed: 0, skipped: 0 }, notes: [] };
 
 /** One failed check. */

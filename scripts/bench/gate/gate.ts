@@ -1,10 +1,9 @@
 /** `npm run bench -- --gate`: holds the program of the tree against that of a named commit, in one run, by ratios alone. */
 import { appendFileSync } from 'node:fs';
+import { NOT_POSSIBLE } from '../../check/tally.ts';
 import type { GateBase } from './base-program.ts';
 import { type Both, judge, type Measurement, tableOf } from './verdict.ts';
 
-/** Exit status of a gate that this machine cannot run or judge, as of scripts/in-netns. The checks count it as skipped. */
-const NOT_POSSIBLE = 77;
 /** Load average for each processor beyond which a run is not judged: one program against itself was seen to differ by more than 15 %. */
 const MAX_LOAD_A_PROCESSOR = 8;
 
