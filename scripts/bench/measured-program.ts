@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { AtmoError } from '../../src/core/errors.ts';
@@ -8,6 +9,7 @@ import { cpuSeconds, rssMegabytes } from './process-figures.ts';
 const NODE_FLAGS = ['--max-semi-space-size=2'];
 /** Beyond what a start takes on a machine that others load. */
 const READY_LIMIT_MS = 120_000;
+const KILL_AFTER_MS = 15_000;
 
 interface ProgramOptions {
   /** Bundle and its arguments. */
@@ -71,11 +73,16 @@ export class MeasuredProgram implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#child.exitCode !== null) return;
-    const ended = new Promise((resolve) => this.#child.once('exit', resolve));
-    this.#child.kill('SIGTERM');
-    const timer = setTimeout(() => this.#child.kill('SIGKILL'), 15_000);
-    await ended;
-    clearTimeout(timer);
+    await endChild(this.#child);
   }
+}
+
+/** Ends a process, by force if it does not end itself within 15 s. Does nothing if it has ended already. */
+export async function endChild(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS);
+  await ended;
+  clearTimeout(timer);
 }

@@ -1,13 +1,12 @@
 /** The Matter server that the hub is compared with: one that runs already, or one that the comparison starts and ends. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { createWriteStream, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AtmoError } from '../../../src/core/errors.ts';
+import { endChild } from '../measured-program.ts';
 import { MatterServerClient } from './matter-server.ts';
 
 const CONNECT_LIMIT_MS = 180_000;
-const KILL_AFTER_MS = 15_000;
 
 /** Where the server is. */
 export interface ServerOptions {
@@ -66,13 +65,7 @@ export class MeasuredServer implements AsyncDisposable {
   /** Closes the connection, and ends the server if `start` started it. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#client?.[Symbol.dispose]();
-    const child = this.#child;
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
-    const ended = once(child, 'exit');
-    child.kill('SIGTERM');
-    const timer = setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS);
-    await ended;
-    clearTimeout(timer);
+    if (this.#child) await endChild(this.#child);
   }
 
   /** The shell becomes the server, so that the id of the process is the server's. */
