@@ -55,3 +55,10 @@ export class ManualClock implements Clock {
     this.#nowMs = endMs;
   }
 }
+
+/** A clock of whole milliseconds, as that of the machine is; timers may fall due between them. */
+export class WholeClock extends ManualClock {
+  override now(): number {
+    return Math.floor(super.now());
+  }
+}

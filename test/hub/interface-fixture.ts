@@ -4,7 +4,7 @@ import type { HubId } from '../../src/core/ids.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { RegisteredTool, ToolContext } from '../../src/tools/definition/tool-definition.ts';
 import { makeTool, settled } from '../calls/pipeline-fixture.ts';
-import { ManualClock } from '../manual-clock.ts';
+import { WholeClock } from '../manual-clock.ts';
 import { joined } from '../mesh/membership/membership-fixture.ts';
 import { MemoryNetwork } from '../mesh/memory-network.ts';
 import { runClock } from '../mesh/run-clock.ts';
@@ -17,13 +17,6 @@ const OTHER_ADDRESS = 'other.test:1';
 const RULES = 'rules:\n  - name: nobody\n    effect: deny\n    reason: a test\n    when: { tool: "probe:forbidden" }\n';
 /** Tools that tell when they ran, by what a test does with them; `open` needs no permission. */
 const TOLD_TOOLS = ['free', 'open', 'guarded', 'required', 'forbidden', 'dangerous', 'watched'];
-
-/** A clock of whole milliseconds, as that of the machine is; timers may fall due between them. */
-class WholeClock extends ManualClock {
-  override now(): number {
-    return Math.floor(super.now());
-  }
-}
 
 export interface Minted {
   readonly token: string;

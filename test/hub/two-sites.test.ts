@@ -1,18 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeTool, settled } from '../calls/pipeline-fixture.ts';
-import { ManualClock } from '../manual-clock.ts';
+import { WholeClock } from '../manual-clock.ts';
 import { MemoryNetwork } from '../mesh/memory-network.ts';
 import { runClock } from '../mesh/run-clock.ts';
 import { WholeHub } from './whole-hub.ts';
 
 const NAMES = ['north-1', 'north-2', 'north-3', 'south-1', 'south-2', 'south-3'] as const;
 type Name = (typeof NAMES)[number];
-
-class WholeClock extends ManualClock {
-  override now(): number {
-    return Math.floor(super.now());
-  }
-}
 
 /** Two sites of three hubs. Only one hub of the first site has an address in the second one. */
 class TwoSites implements AsyncDisposable {
