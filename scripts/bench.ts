@@ -26,7 +26,11 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   access: { summary: 'authorising a token / one bare verification', isNetworked: false, load: () => import('./bench/access.ts') },
   audit: { summary: 'calls per second with the journal / without', isNetworked: false, load: () => import('./bench/audit.ts') },
   codec: { summary: 'taking an announcement in / one bare verification', isNetworked: false, load: () => import('./bench/codec.ts') },
-  mesh: { summary: 'a call to another hub / an echo and its signatures', isNetworked: true, load: () => import('./bench/mesh.ts') },
+  mesh: {
+    summary: 'a call to another hub / an echo and a pass through the pipeline',
+    isNetworked: true,
+    load: () => import('./bench/mesh.ts'),
+  },
   bridge: { summary: 'a command through a Matter bridge / to a lamp itself', isNetworked: true, load: () => import('./bench/bridge.ts') },
   bridged: { summary: 'memory of 20 and of 100 bridged things', isNetworked: true, load: () => import('./bench/bridged.ts') },
   link: {
