@@ -1,7 +1,8 @@
 /**
- * How a mesh behaves as it grows: `node --expose-gc scripts/mesh-simulation.ts [hubs…]`, default 10, 100 and 300 hubs with 40 tools
- * each, connected as real ones are; `--sites` and numbers of sites, default 5 and 20, for sites of 20 hubs with 10 tools each. Announcer, directory, exchanges and choice of neighbours are the real ones; network, links and
- * clock are simulated. docs/mesh-scale.md explains the figures.
+ * Shows how a mesh behaves as it grows: `node --expose-gc scripts/mesh-simulation.ts [hubs…]` for meshes of 10, 100 and 300 hubs with 40
+ * tools each, or of the numbers of hubs given; `--sites [sites…]` for 5 and 20 sites, or the numbers given, of 20 hubs with 10 tools each.
+ * Hubs connect as real ones do. Announcer, directory, exchanges and choice of neighbours are the real ones; network, links and clock are
+ * simulated. docs/mesh-scale.md explains the figures.
  */
 import { measureDirectory, measureSiteDirectory } from './simulation/measure-directory.ts';
 import { type MeshFigures, measureMesh } from './simulation/measure-mesh.ts';

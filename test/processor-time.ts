@@ -13,8 +13,8 @@ export async function processorMs(work: () => unknown): Promise<number> {
 
 /**
  * Starts a clock that stands still while this process, or one of `others`, could run and the processors worked for somebody else. A bound on
- * its milliseconds is one for a machine that has nothing else to do. Where several of them wait at a time, each counts, so that they should
- * be such as wait for each other. Where the kernel does not count (CONFIG_SCHED_INFO), it goes as any clock.
+ * its milliseconds is one for a machine that has nothing else to do. The waits of all processes are added: give it processes of which one
+ * works while the others wait for it. On a kernel that does not count waits (CONFIG_SCHED_INFO), it is an ordinary clock.
  */
 export function ownClock(...others: readonly (number | undefined)[]): () => number {
   const pids = [process.pid, ...others.filter((pid) => pid !== undefined)];

@@ -122,7 +122,7 @@ function figures({ wasAlive, minutes, load, isBounded }: Outcome): BenchFigure[]
       unit: 'MB',
       bar: GROWTH_BAR_MB,
       ok: growth <= GROWTH_BAR_MB,
-      vs: 'RSS of the last third / the first',
+      vs: 'RSS of the last third less that of the first',
     },
     { ...common, name: 'small.rss', value: rss(settled), unit: 'MB', vs: 'RSS, median' },
     {

@@ -5,7 +5,7 @@ import { toolId } from '../../src/tools/definition/tool-names.ts';
 const ROOMS = ['kitchen', 'hall', 'attic', 'bedroom', 'garage', 'office', 'cellar', 'garden'];
 const ACTIONS = ['turn_on', 'turn_off', 'brightness', 'set_color', 'read_temperature'];
 
-/** The same with a name of its own where `owner` is not `any`. */
+/** A tool of `simulatedTool` for any light. Its name begins with `owner`, so that no other hub has it, unless `owner` is `any`. */
 export function siteTool(index: number, owner: string): RegisteredTool {
   return simulatedTool(index, 'any', owner === 'any' ? '' : `${owner}_`);
 }

@@ -26,7 +26,7 @@ export interface CompareOptions extends ServerOptions {
   readonly starts: number;
 }
 
-/** A figure of the hub, whose command reads back what became of it, of the server, and of the server with a read after the command. */
+/** One figure of the three contenders: the hub, whose command reads the light back; the server; the server with a read after each command. */
 export interface ComparedFigure {
   readonly name: string;
   readonly unit: string;

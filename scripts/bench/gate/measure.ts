@@ -10,12 +10,12 @@ import { Workspace } from '../workspace.ts';
 import { LightHub, type MeshSide, meshSide } from './sides.ts';
 import { type Both, type Measurement, type Pair, REPEATS, type Side } from './verdict.ts';
 
-/** Odd numbers, whose median is one of the values; so one of the two starts first once more than the other in a repeat. */
+/** Rounds of a repeat: odd, so that the median is one of the values. One program therefore goes first once more than the other in a repeat. */
 const START_ROUNDS = 3;
 const CALL_ROUNDS = 9;
 const CALLS_A_ROUND = 10;
 const WARM_UP_ROUNDS = 5;
-/** Of the calls of a round, the one below which a quarter lies: others on the machine make some calls longer, none shorter. */
+/** The value of a round is the lower quartile of its calls, because other work on the machine makes some calls longer and none shorter. */
 const CALL_SHARE = 0.25;
 /** What a start leaves behind is still there, and the light has been found. */
 const MEMORY_AFTER_MS = 4_000;

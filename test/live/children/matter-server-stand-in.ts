@@ -1,6 +1,7 @@
 /**
  * Answers the WebSocket commands of a Matter server that the comparison uses, without any device behind it. Arguments: port, folder for its
- * state, milliseconds that a command takes, file to which a line is added for each command and each read. It is found with the lights that it commissioned before. Each start refuses one command.
+ * state, milliseconds that a command takes, file to which a line is added for each command and each read. After a restart it still has the
+ * lights that it commissioned before. After each start it refuses the first command to a light.
  */
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

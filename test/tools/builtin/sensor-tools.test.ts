@@ -63,7 +63,7 @@ const house = [
   reading('new-one/temperature', null, 'Attic'),
 ];
 
-test('who is shown a known value reads at its device', async () => {
+test('showing somebody a known value counts as a read of its device', async () => {
   const { call, reads } = room(...house);
   await call('query_sensor', { sensor_id: 'stove/temperature' });
   await call('read_temperature', { location: 'hall-sensor/temperature' });
