@@ -5,13 +5,16 @@ import { toolId } from '../../src/tools/definition/tool-names.ts';
 const ROOMS = ['kitchen', 'hall', 'attic', 'bedroom', 'garage', 'office', 'cellar', 'garden'];
 const ACTIONS = ['turn_on', 'turn_off', 'brightness', 'set_color', 'read_temperature'];
 
-/** A tool of `simulatedTool` for any light. Its name begins with `owner`, so that no other hub has it, unless `owner` is `any`. */
+/**
+ * A tool of `simulatedTool` for any light. Its name begins with `owner`, so that no other hub has it, unless `owner` is `any`. It has no side
+ * effects: the name alone selects no tool of another site that has.
+ */
 export function siteTool(index: number, owner: string): RegisteredTool {
-  return simulatedTool(index, 'any', owner === 'any' ? '' : `${owner}_`);
+  return simulatedTool(index, 'any', { prefix: owner === 'any' ? '' : `${owner}_`, hasSideEffects: false });
 }
 
 /** A tool of a made-up light, as the profiles make them; the same words wherever `device` is the same. */
-export function simulatedTool(index: number, device: string, prefix = ''): RegisteredTool {
+export function simulatedTool(index: number, device: string, { prefix = '', hasSideEffects = true } = {}): RegisteredTool {
   const room = ROOMS[index % ROOMS.length] ?? 'hall';
   const action = ACTIONS[Math.floor(index / ROOMS.length) % ACTIONS.length] ?? 'turn_on';
   const definition = normalizeDefinition({
@@ -27,7 +30,7 @@ export function simulatedTool(index: number, device: string, prefix = ''): Regis
       required: ['level_percent'],
     },
     requires: { capabilities: ['light_control'], permissions: [`device:control:${device}`] },
-    execution: { side_effects: true, idempotent: true },
+    execution: { side_effects: hasSideEffects, idempotent: true },
     metadata: { title: `${room} light ${action}`, category: 'acting', tags: ['light', room], ...(device !== 'any' && { device }) },
   });
   const id = toolId(definition);
