@@ -88,7 +88,7 @@ export class AnnouncementValidator {
 }
 
 /** Verifies an envelope and copies its bytes, because a view would keep the whole received message in memory. */
-const openEnvelope: OpenEnvelope = (envelope, keyOf) => {
+export const openEnvelope: OpenEnvelope = (envelope, keyOf) => {
   const announcement = openAnnouncement(envelope, keyOf);
   return { announcement, envelope: Uint8Array.from(envelope) };
 };

@@ -205,7 +205,7 @@ export class SummaryStore {
 }
 
 /** Verifies a summary and copies its bytes, because a view would keep the whole received message in memory. */
-const openSummary: OpenSummary = (envelope, keyOf) => ({
+export const openSummary: OpenSummary = (envelope, keyOf) => ({
   summary: siteSummaryCodec.open(envelope, keyOf),
   envelope: Uint8Array.from(envelope),
 });
