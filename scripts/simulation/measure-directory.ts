@@ -11,6 +11,7 @@ import { SummaryStore } from '../../src/mesh/sites/summary-store.ts';
 import { VISITED_LIMITS, VisitedSites } from '../../src/mesh/sites/visited-sites.ts';
 import { SchemaValidator } from '../../src/tools/schema/schema-validator.ts';
 import { announceFull } from './announce-full.ts';
+import { megabytes } from './measure-mesh.ts';
 import { makeIdentity, SimulatedAuthority } from './simulated-authority.ts';
 import { simulatedTool, siteTool } from './simulated-tools.ts';
 import { SimulationClock } from './simulation-clock.ts';
@@ -114,8 +115,4 @@ function heapBytes(): number {
   for (let time = 0; time < 2; time++) globalThis.gc?.();
   const { heapUsed, arrayBuffers } = process.memoryUsage();
   return heapUsed + arrayBuffers;
-}
-
-function megabytes(bytes: number): number {
-  return Math.round(bytes / 10_000) / 100;
 }

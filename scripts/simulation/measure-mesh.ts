@@ -84,9 +84,13 @@ async function measureJoiner(mesh: SimulatedMesh, tools: Parameters<SimulatedMes
   return { joinerKnowsMs, joinerIsKnownMs };
 }
 
-/** How the hubs come to know something. */
-async function measureSpread(mesh: SimulatedMesh, hubs: readonly SimulatedHub[], knows: (hub: SimulatedHub) => boolean): Promise<Spread> {
-  const startMs = mesh.clock.monotonic();
+/** How the hubs come to know something, in milliseconds since `startMs`. */
+export async function measureSpread(
+  mesh: SimulatedMesh,
+  hubs: readonly SimulatedHub[],
+  knows: (hub: SimulatedHub) => boolean,
+  startMs = mesh.clock.monotonic(),
+): Promise<Spread> {
   let unsure = [...hubs];
   const untilFewer = async (share: number) => {
     await mesh.clock.run(LONGEST_MS, () => {
@@ -121,6 +125,7 @@ function totalsOf({ hubs, verification }: SimulatedMesh) {
   };
 }
 
-function megabytes(bytes: number): number {
+/** Megabytes with two digits behind the point. */
+export function megabytes(bytes: number): number {
   return Math.round(bytes / 10_000) / 100;
 }

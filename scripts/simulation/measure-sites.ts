@@ -1,15 +1,8 @@
 import { wordOfName } from '../../src/mesh/sites/site-words.ts';
+import { measureSpread, megabytes } from './measure-mesh.ts';
 import type { SimulatedHub } from './simulated-hub.ts';
-import { SimulatedSites } from './simulated-sites.ts';
+import { SimulatedSites, type SitesShape } from './simulated-sites.ts';
 import { siteTool } from './simulated-tools.ts';
-
-/** Size of a mesh with sites. */
-export interface SitesShape {
-  readonly sites: number;
-  readonly hubsPerSite: number;
-  /** Of each hub. */
-  readonly tools: number;
-}
 
 /** What became of it. Times in simulated milliseconds. */
 export interface SitesFigures {
@@ -40,7 +33,7 @@ export async function measureSites(shape: SitesShape): Promise<SitesFigures> {
   const { clock, hubs } = sim.mesh;
   const startMs = clock.monotonic();
   await sim.start(shape);
-  await spread(sim, hubs, (hub) => knowsAll(hub, shape));
+  await measureSpread(sim.mesh, hubs, (hub) => knowsAll(hub, shape));
   const coldMs = clock.monotonic() - startMs;
   await clock.run(SETTLE_MS);
   const counts = hubs.map(({ links }) => links.links().length);
@@ -76,10 +69,10 @@ async function measureNews(sim: SimulatedSites): Promise<Pick<SitesFigures, 'new
   const tool = siteTool(39, 'news');
   const startMs = clock.monotonic();
   first?.registry.register(tool);
-  const newToolMs = await spread(sim, inside, (hub) => first !== undefined && hub.knowsHub(first));
+  const newToolMs = await measureSpread(sim.mesh, inside, (hub) => first !== undefined && hub.knowsHub(first));
   const word = wordOfName(tool.id);
   const knows = ({ gossip }: SimulatedHub) => gossip.sites?.summaries.mayHave('site-0', word) ?? false;
-  const { half, all } = await spread(sim, others.flat(), knows, startMs);
+  const { half, all } = await measureSpread(sim.mesh, others.flat(), knows, startMs);
   const finder = others[Math.floor(others.length / 2)]?.at(-1);
   const lookup = finder ? await find(sim, finder, tool.definition.name) : Number.NaN;
   return { newToolMs, elsewhereMs: { half, all, lookup } };
@@ -114,7 +107,7 @@ async function measureLoss(sim: SimulatedSites): Promise<SitesFigures['lossMs']>
   const knows = ({ gossip }: SimulatedHub) =>
     gossip.sites?.views().some(({ site: other, borders }) => other === 'site-1' && borders[0] === next);
   const others = hubs.filter((hub) => hub.site !== 'site-1');
-  const { all } = await spread(sim, others, (hub) => knows(hub) ?? false, startMs);
+  const { all } = await measureSpread(sim.mesh, others, (hub) => knows(hub) ?? false, startMs);
   return { lookup, chosen, summary: all };
 }
 
@@ -136,20 +129,6 @@ async function find(sim: SimulatedSites, { gossip }: SimulatedHub, name: string)
     if (!isFound) await clock.run(100);
   }
   return clock.monotonic() - startMs;
-}
-
-async function spread(sim: SimulatedSites, hubs: readonly SimulatedHub[], knows: (hub: SimulatedHub) => boolean, sinceMs?: number) {
-  const { clock } = sim.mesh;
-  const startMs = sinceMs ?? clock.monotonic();
-  let unsure = [...hubs];
-  const untilFewer = async (share: number) => {
-    await clock.run(LONGEST_MS, () => {
-      unsure = unsure.filter((hub) => !knows(hub));
-      return unsure.length <= share * hubs.length;
-    });
-    return clock.monotonic() - startMs;
-  };
-  return { half: await untilFewer(0.5), all: await untilFewer(0) };
 }
 
 function knowsAll({ gossip }: SimulatedHub, { sites, hubsPerSite }: SitesShape): boolean {
@@ -176,8 +155,4 @@ function sum(values: readonly number[]): number {
 
 function round(value: number): number {
   return Math.round(10 * value) / 10;
-}
-
-function megabytes(bytes: number): number {
-  return Math.round(bytes / 10_000) / 100;
 }

@@ -55,12 +55,12 @@ export class SimulatedMesh implements AsyncDisposable {
 
   /** Connects a hub with those that it chooses; done once time went on. */
   async join(hub: SimulatedHub): Promise<void> {
-    await Promise.all(this.#dials(hub, (other) => !hub.links.to(other)));
+    await Promise.all(dialsOf(hub, this.hubs, (other) => !hub.links.to(other)));
   }
 
   /** Connects all hubs with those that they choose, at the same moment. */
   async connectAll(): Promise<void> {
-    const dials = this.hubs.flatMap((hub) => this.#dials(hub, (other) => hub.id < other));
+    const dials = this.hubs.flatMap((hub) => dialsOf(hub, this.hubs, (other) => hub.id < other));
     await this.clock.run(20);
     await Promise.all(dials);
   }
@@ -80,10 +80,11 @@ export class SimulatedMesh implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const hub of this.hubs) await hub.crash();
   }
+}
 
-  #dials(hub: SimulatedHub, isDialled: (id: HubId) => boolean): readonly Promise<void>[] {
-    const byId = new Map(this.hubs.map((other) => [other.id, other]));
-    const chosen = [...selectNeighbours(hub.id, byId.keys())].filter(isDialled);
-    return chosen.flatMap((id) => byId.get(id) ?? []).map((other) => hub.connect(other));
-  }
+/** Connects a hub with those of `hubs` that it chooses and that `isDialled` allows. */
+export function dialsOf(hub: SimulatedHub, hubs: readonly SimulatedHub[], isDialled: (id: HubId) => boolean): readonly Promise<void>[] {
+  const byId = new Map(hubs.map((other) => [other.id, other]));
+  const chosen = [...selectNeighbours(hub.id, byId.keys())].filter(isDialled);
+  return chosen.flatMap((id) => byId.get(id) ?? []).map((other) => hub.connect(other));
 }

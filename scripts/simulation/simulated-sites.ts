@@ -1,10 +1,10 @@
 import type { HubId } from '../../src/core/ids.ts';
-import { selectNeighbours } from '../../src/mesh/discovery/neighbour-choice.ts';
 import type { SimulatedHub } from './simulated-hub.ts';
-import { SimulatedMesh } from './simulated-mesh.ts';
+import { dialsOf, SimulatedMesh } from './simulated-mesh.ts';
 import { siteTool } from './simulated-tools.ts';
 
-interface SitesShape {
+/** Size of a mesh with sites. */
+export interface SitesShape {
   readonly sites: number;
   readonly hubsPerSite: number;
   /** Tools of each hub; two of them have names that no other hub has. */
@@ -19,13 +19,9 @@ const DIAL_DELAY_MS = 500;
 
 /** Sites of hubs in one process. Hubs of a site connect as hubs of a mesh do, and border members with those of the neighbouring sites. */
 export class SimulatedSites implements AsyncDisposable {
-  readonly mesh: SimulatedMesh;
+  readonly mesh = new SimulatedMesh();
   readonly sites: (readonly SimulatedHub[])[] = [];
   readonly #dialling = new Set<string>();
-
-  constructor(mesh = new SimulatedMesh()) {
-    this.mesh = mesh;
-  }
 
   /** Starts the hubs of all sites and connects them. One hub of each site has the address of one hub of the next site. */
   async start({ sites, hubsPerSite, tools }: SitesShape): Promise<void> {
@@ -41,7 +37,10 @@ export class SimulatedSites implements AsyncDisposable {
     }
     const dials = this.sites.flatMap((hubs, site) => {
       const [first, next] = [hubs[0], this.sites[(site + 1) % sites]?.[0]];
-      return [...hubs.flatMap((hub) => dialsInside(hub, hubs)), ...(first && next && first !== next ? [first.connect(next)] : [])];
+      return [
+        ...hubs.flatMap((hub) => dialsOf(hub, hubs, (other) => hub.id < other)),
+        ...(first && next && first !== next ? [first.connect(next)] : []),
+      ];
     });
     for (const hub of this.sites.flat()) this.#keepBorders(hub);
     await this.mesh.clock.run(20);
@@ -79,10 +78,4 @@ export class SimulatedSites implements AsyncDisposable {
       );
     });
   }
-}
-
-function dialsInside(hub: SimulatedHub, hubs: readonly SimulatedHub[]): readonly Promise<void>[] {
-  const byId = new Map(hubs.map((other) => [other.id, other]));
-  const chosen = [...selectNeighbours(hub.id, byId.keys())].filter((other) => hub.id < other);
-  return chosen.flatMap((id) => byId.get(id) ?? []).map((other) => hub.connect(other));
 }
